@@ -1,0 +1,35 @@
+# Compile options every target of this tree uses, through thrt_target_defaults(TARGET).
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(THRT_CCACHE ccache)
+if(THRT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${THRT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${THRT_CCACHE})
+endif()
+
+function(thrt_target_defaults target)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wshadow
+    $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
+    # Same bits on every compiler and optimisation level: no contraction of a*b+c behind our back.
+    -ffp-contract=off)
+  if(THRT_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(THRT_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${THRT_SANITIZE} -fno-sanitize-recover=all
+                                             -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=${THRT_SANITIZE})
+  endif()
+endfunction()

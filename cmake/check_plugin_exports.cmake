@@ -1,0 +1,17 @@
+# Fails when PLUGIN exports anything but the two symbols of the ABI. Run after every link of a plugin.
+execute_process(COMMAND ${NM} -D --defined-only --format=posix ${PLUGIN}
+                OUTPUT_VARIABLE listing RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "nm could not read ${PLUGIN}")
+endif()
+string(REGEX MATCHALL "[^\n]+" lines "${listing}")
+set(exported "")
+foreach(line IN LISTS lines)
+  string(REGEX REPLACE "[@ ].*" "" symbol "${line}")
+  list(APPEND exported ${symbol})
+endforeach()
+list(SORT exported)
+set(wanted thrt_backend_entry_v1 thrt_backend_manifest_v1)
+if(NOT exported STREQUAL wanted)
+  message(FATAL_ERROR "${PLUGIN} exports [${exported}]; a plugin exports exactly [${wanted}]")
+endif()
