@@ -1,0 +1,61 @@
+// CartPole-v1 for one environment, as a plain function: the fastest way to step when the batch machinery of
+// vector_env.hpp is not wanted. make_vector_env("CartPole-v1", n) runs this same function.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "thrt/rl/env/pcg64.hpp"
+
+namespace thrt::rl {
+
+struct CartPoleState {
+  double x = 0.0;          // m, cart position
+  double x_dot = 0.0;      // m/s
+  double theta = 0.0;      // rad, pole angle from upright
+  double theta_dot = 0.0;  // rad/s
+};
+
+inline constexpr std::int64_t kCartPoleMaxEpisodeSteps = 500;
+inline constexpr double kCartPoleXLimit = 2.4;                                      // m
+inline constexpr double kCartPoleThetaLimit = 24.0 * 3.141592653589793238 / 360.0;  // 12 degrees in rad
+
+// A start state: each component uniform in [-0.05, 0.05), drawn in the order of the struct.
+inline CartPoleState cartpole_start(Pcg64& rng) {
+  CartPoleState state;
+  state.x = rng.uniform(-0.05, 0.05);
+  state.x_dot = rng.uniform(-0.05, 0.05);
+  state.theta = rng.uniform(-0.05, 0.05);
+  state.theta_dot = rng.uniform(-0.05, 0.05);
+  return state;
+}
+
+// Advances 0.02 s with a push of +10 N (`right`) or -10 N. True when the state left the limits (terminated).
+//
+// Equations: Barto, Sutton, Anderson (1983) as corrected by R. V. Florian, "Correct equations for the dynamics of the
+// cart-pole system" (2005), without friction. The order of operations is Gymnasium's, because the bits are to be equal:
+// explicit Euler, so positions move with the old velocities; no operation may be reordered or contracted.
+inline bool cartpole_advance(CartPoleState& state, bool right) {
+  constexpr double kGravity = 9.8;                             // m/s^2
+  constexpr double kPoleMass = 0.1;                            // kg
+  constexpr double kTotalMass = kPoleMass + 1.0;               // kg
+  constexpr double kHalfLength = 0.5;                          // m
+  constexpr double kPoleMassLength = kPoleMass * kHalfLength;  // kg m
+  constexpr double kForce = 10.0;                              // N
+  constexpr double kTau = 0.02;                                // s
+  const double sin_theta = std::sin(state.theta);
+  const double cos_theta = std::cos(state.theta);
+  const double force = right ? kForce : -kForce;
+  const double push = (force + kPoleMassLength * (state.theta_dot * state.theta_dot) * sin_theta) / kTotalMass;
+  const double theta_acc = (kGravity * sin_theta - cos_theta * push) /
+                           (kHalfLength * (4.0 / 3.0 - kPoleMass * (cos_theta * cos_theta) / kTotalMass));
+  const double x_acc = push - kPoleMassLength * theta_acc * cos_theta / kTotalMass;
+  state.x += kTau * state.x_dot;
+  state.x_dot += kTau * x_acc;
+  state.theta += kTau * state.theta_dot;
+  state.theta_dot += kTau * theta_acc;
+  return state.x < -kCartPoleXLimit || state.x > kCartPoleXLimit || state.theta < -kCartPoleThetaLimit ||
+         state.theta > kCartPoleThetaLimit;
+}
+
+}  // namespace thrt::rl
