@@ -35,7 +35,9 @@ inline CartPoleState cartpole_start(Pcg64& rng) {
 // Equations: Barto, Sutton, Anderson (1983) as corrected by R. V. Florian, "Correct equations for the dynamics of the
 // cart-pole system" (2005), without friction. The order of operations is Gymnasium's, because the bits are to be equal:
 // explicit Euler, so positions move with the old velocities; no operation may be reordered or contracted.
-inline bool cartpole_advance(CartPoleState& state, bool right) {
+//
+// The sine and cosine of state.theta come from the caller: a batch computes them first, apart from the arithmetic.
+inline bool cartpole_advance(CartPoleState& state, bool right, double sin_theta, double cos_theta) {
   constexpr double kGravity = 9.8;                             // m/s^2
   constexpr double kPoleMass = 0.1;                            // kg
   constexpr double kTotalMass = kPoleMass + 1.0;               // kg
@@ -43,8 +45,6 @@ inline bool cartpole_advance(CartPoleState& state, bool right) {
   constexpr double kPoleMassLength = kPoleMass * kHalfLength;  // kg m
   constexpr double kForce = 10.0;                              // N
   constexpr double kTau = 0.02;                                // s
-  const double sin_theta = std::sin(state.theta);
-  const double cos_theta = std::cos(state.theta);
   const double force = right ? kForce : -kForce;
   const double push = (force + kPoleMassLength * (state.theta_dot * state.theta_dot) * sin_theta) / kTotalMass;
   const double theta_acc = (kGravity * sin_theta - cos_theta * push) /
@@ -54,8 +54,13 @@ inline bool cartpole_advance(CartPoleState& state, bool right) {
   state.x_dot += kTau * x_acc;
   state.theta += kTau * state.theta_dot;
   state.theta_dot += kTau * theta_acc;
-  return state.x < -kCartPoleXLimit || state.x > kCartPoleXLimit || state.theta < -kCartPoleThetaLimit ||
-         state.theta > kCartPoleThetaLimit;
+  return static_cast<bool>(static_cast<int>(state.x < -kCartPoleXLimit) | static_cast<int>(state.x > kCartPoleXLimit) |
+                           static_cast<int>(state.theta < -kCartPoleThetaLimit) |
+                           static_cast<int>(state.theta > kCartPoleThetaLimit));
+}
+
+inline bool cartpole_advance(CartPoleState& state, bool right) {
+  return cartpole_advance(state, right, std::sin(state.theta), std::cos(state.theta));
 }
 
 }  // namespace thrt::rl
