@@ -1,0 +1,193 @@
+#include <thrt/graph/program.hpp>
+
+#include <thrt/error.hpp>
+#include <thrt/ir/fingerprint.hpp>
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <new>
+#include <string_view>
+
+namespace thrt {
+namespace {
+
+constexpr std::size_t kConstantAlignment = 64;
+
+// Bytes that start at a multiple of 64, as abi.h asks of constants.
+class AlignedBytes {
+ public:
+  explicit AlignedBytes(const std::vector<std::byte>& bytes) : size_(bytes.size()) {
+    if (size_ == 0) return;
+    data_.reset(static_cast<std::byte*>(::operator new (size_, std::align_val_t{kConstantAlignment})));
+    std::memcpy(data_.get(), bytes.data(), size_);
+  }
+  const std::uint8_t* data() const { return reinterpret_cast<const std::uint8_t*>(data_.get()); }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* bytes) const { ::operator delete (bytes, std::align_val_t{kConstantAlignment}); }
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t size_;
+};
+
+// Collects what the C arrays will hold.
+struct Tables {
+  std::vector<thrt_value> values;
+  std::vector<thrt_op> ops;
+  std::vector<thrt_slot> slots;
+  std::vector<std::uint32_t> operands;
+  std::vector<std::int64_t> attributes;
+  std::vector<std::byte> constants;
+  std::string strings = std::string(1, '\0');
+  std::vector<thrt_group> groups;
+  std::map<std::string, std::uint32_t, std::less<>> string_offsets = {{"", 0}};
+  std::map<std::vector<std::byte>, std::int64_t> constant_offsets;
+
+  std::uint32_t string(const std::string& text) {
+    const auto [entry, is_new] = string_offsets.emplace(text, static_cast<std::uint32_t>(strings.size()));
+    if (is_new) strings.append(text).push_back('\0');
+    return entry->second;
+  }
+
+  std::int64_t constant(const std::vector<std::byte>& bytes) {
+    const auto [entry, is_new] = constant_offsets.emplace(bytes, static_cast<std::int64_t>(constants.size()));
+    if (is_new) {
+      constants.insert(constants.end(), bytes.begin(), bytes.end());
+      constants.resize((constants.size() + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment);
+    }
+    return entry->second;
+  }
+};
+
+}  // namespace
+
+struct Program::Data {
+  explicit Data(Tables&& collected) : tables(std::move(collected)), constants(tables.constants) {}
+
+  std::string name;
+  std::vector<Slot> slots;
+  std::vector<Program> subprograms;
+  std::vector<const thrt_program*> subprogram_pointers;
+  Tables tables;
+  AlignedBytes constants;
+  thrt_program abi{};
+};
+
+const thrt_program* Program::abi() const {
+  return &data_->abi;
+}
+const std::vector<Program::Slot>& Program::slots() const {
+  return data_->slots;
+}
+const std::string& Program::name() const {
+  return data_->name;
+}
+
+std::size_t Program::op_count() const {
+  std::size_t count = data_->tables.ops.size();
+  for (const thrt_op& op : data_->tables.ops) {
+    if (op.subprogram != kNone) count += data_->subprograms[op.subprogram].op_count();
+  }
+  return count;
+}
+
+namespace {
+
+thrt_op lower_op(Tables& tables, const Graph::Op& op) {
+  thrt_op lowered{};
+  lowered.kind = static_cast<std::uint32_t>(op.kind);
+  lowered.version = ir::op_info(op.kind).version;
+  lowered.first_operand = static_cast<std::uint32_t>(tables.operands.size());
+  lowered.operand_count = static_cast<std::uint32_t>(op.operands.size());
+  tables.operands.insert(tables.operands.end(), op.operands.begin(), op.operands.end());
+  lowered.first_result = op.first_result;
+  lowered.result_count = op.result_count;
+  lowered.first_attribute = static_cast<std::uint32_t>(tables.attributes.size());
+  if (op.kind == OpKind::CONSTANT) {
+    tables.attributes.push_back(tables.constant(*op.constant));
+  } else {
+    tables.attributes.insert(tables.attributes.end(), op.attributes.begin(), op.attributes.end());
+  }
+  lowered.attribute_count = static_cast<std::uint32_t>(tables.attributes.size()) - lowered.first_attribute;
+  lowered.subprogram = kNone;
+  lowered.group = op.group;
+  lowered.location = tables.string(op.location);
+  return lowered;
+}
+
+std::vector<Program::Slot> lower_slots(Tables& tables, const Graph& graph) {
+  std::vector<Program::Slot> slots;
+  for (const Graph::Slot& slot : graph.slots()) {
+    if (slot.input == kNone && slot.output == kNone) {
+      throw Error(fmt::format("graph '{}': output '{}' has no value", graph.name(), slot.name));
+    }
+    tables.slots.push_back({tables.string(slot.name), slot.input, slot.output, 0});
+    slots.push_back(
+        {slot.name, slot.kind, slot.type, slot.kind == Graph::SlotKind::kState && slot.output != kNone, slot.init});
+  }
+  return slots;
+}
+
+void point_at_tables(thrt_program& abi, const Tables& t) {
+  abi.struct_size = sizeof(thrt_program);
+  abi.opset = THRT_OPSET;
+  abi.values = t.values.data();
+  abi.ops = t.ops.data();
+  abi.slots = t.slots.data();
+  abi.operands = t.operands.data();
+  abi.attributes = t.attributes.data();
+  abi.strings = t.strings.data();
+  abi.groups = t.groups.data();
+  abi.constant_bytes = t.constants.size();
+  abi.string_bytes = t.strings.size();
+  abi.value_count = static_cast<std::uint32_t>(t.values.size());
+  abi.op_count = static_cast<std::uint32_t>(t.ops.size());
+  abi.slot_count = static_cast<std::uint32_t>(t.slots.size());
+  abi.operand_count = static_cast<std::uint32_t>(t.operands.size());
+  abi.attribute_count = static_cast<std::uint32_t>(t.attributes.size());
+  abi.group_count = static_cast<std::uint32_t>(t.groups.size());
+}
+
+}  // namespace
+
+Program lower(const Graph& graph) {
+  Tables tables;
+  std::vector<Program> subprograms;
+  std::map<const Graph*, std::uint32_t> known_bodies;
+  for (const Graph::Value& value : graph.values()) tables.values.push_back(ir::value_of(value.type));
+  for (const Graph::Op& op : graph.ops()) {
+    thrt_op lowered = lower_op(tables, op);
+    if (op.body) {
+      const auto [entry, is_new] = known_bodies.emplace(op.body.get(), static_cast<std::uint32_t>(subprograms.size()));
+      if (is_new) subprograms.push_back(lower(*op.body));
+      lowered.subprogram = entry->second;
+    }
+    tables.ops.push_back(lowered);
+  }
+  std::vector<Program::Slot> slots = lower_slots(tables, graph);
+  for (const Graph::Group& group : graph.groups()) tables.groups.push_back({tables.string(group.name), group.parent});
+  const std::uint32_t name = tables.string(graph.name());
+
+  auto data = std::make_shared<Program::Data>(std::move(tables));
+  data->name = graph.name();
+  data->slots = std::move(slots);
+  data->subprograms = std::move(subprograms);
+  for (const Program& subprogram : data->subprograms) data->subprogram_pointers.push_back(subprogram.abi());
+  point_at_tables(data->abi, data->tables);
+  data->abi.constants = data->constants.data();
+  data->abi.subprograms = data->subprogram_pointers.data();
+  data->abi.subprogram_count = static_cast<std::uint32_t>(data->subprogram_pointers.size());
+  data->abi.name = name;
+  const auto fingerprint = ir::fingerprint(data->abi);
+  data->abi.fingerprint[0] = fingerprint[0];
+  data->abi.fingerprint[1] = fingerprint[1];
+  Program program;
+  program.data_ = std::move(data);
+  return program;
+}
+
+}  // namespace thrt
