@@ -95,6 +95,26 @@ std::size_t Program::op_count() const {
   return count;
 }
 
+std::string Program::describe_op(std::uint32_t index) const {
+  std::uint32_t seen = 0;
+  for (const thrt_op& op : data_->tables.ops) {
+    if (seen == index) {
+      const char* location = data_->tables.strings.c_str() + op.location;
+      return fmt::format("op {} {}{}", index, ir::op_info(static_cast<OpKind>(op.kind)).name,
+                         *location == '\0' ? std::string() : fmt::format(" ({})", location));
+    }
+    ++seen;
+    if (op.subprogram == kNone) continue;
+    const auto inner = static_cast<std::uint32_t>(data_->subprograms[op.subprogram].op_count());
+    if (index < seen + inner) {
+      return fmt::format("op {}, in {}: {}", index, data_->subprograms[op.subprogram].name(),
+                         data_->subprograms[op.subprogram].describe_op(index - seen));
+    }
+    seen += inner;
+  }
+  return fmt::format("op {}", index);
+}
+
 namespace {
 
 thrt_op lower_op(Tables& tables, const Graph::Op& op) {

@@ -24,6 +24,8 @@ class Program {
   const std::vector<Slot>& slots() const;
   const std::string& name() const;
   std::size_t op_count() const;  // sub-programs included
+  // "op 12 matmul (pi/fc1)", by abi.h's numbering of ops.
+  std::string describe_op(std::uint32_t index) const;
 
  private:
   friend Program lower(const Graph& graph);

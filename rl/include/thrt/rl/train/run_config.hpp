@@ -1,0 +1,26 @@
+// Everything that says what a run does: what config.toml holds, what the command line sets.
+#pragma once
+
+#include <thrt/rl/algo/ppo_config.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace thrt::rl {
+
+struct RunConfig {
+  std::string algorithm = "ppo";
+  std::string environment;
+  std::uint64_t seed = 1;
+  std::int64_t total_timesteps = 500'000;
+  std::int64_t checkpoint_every = 0;  // environment steps between checkpoints; 0: a tenth of the run
+
+  std::string backend = "cpu";  // as --backend takes it
+  std::int64_t threads = 0;     // 0: the backend's choice
+  std::string precision = "f32";
+  std::uint64_t memory_budget = 0;  // bytes; 0: the device's memory
+
+  PpoConfig ppo;
+};
+
+}  // namespace thrt::rl

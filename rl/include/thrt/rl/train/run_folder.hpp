@@ -1,0 +1,36 @@
+// The folder that a run lives in:
+//     config.toml  progress.csv  events.out.tfevents.*  summary.json  checkpoints/step_N.safetensors checkpoints/latest
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace thrt::rl {
+
+class RunFolder {
+ public:
+  // Makes a new folder. Throws Error when it exists and is not empty ("resume it or choose another"), or cannot be
+  // written; leaves nothing behind then.
+  static RunFolder create(const std::filesystem::path& path);
+  // Opens one that a run made. Throws Error when it is missing or has no config.toml.
+  static RunFolder open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path config_file() const { return path_ / "config.toml"; }
+  std::filesystem::path progress_file() const { return path_ / "progress.csv"; }
+  std::filesystem::path summary_file() const { return path_ / "summary.json"; }
+  std::filesystem::path checkpoint_file(std::int64_t step) const;
+  // What checkpoints/latest names; nothing before the first. Throws Error when it names a file that is not there.
+  std::optional<std::filesystem::path> latest_checkpoint() const;
+  // Points checkpoints/latest at the checkpoint of `step`, atomically.
+  void set_latest(std::int64_t step) const;
+
+ private:
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+}  // namespace thrt::rl
