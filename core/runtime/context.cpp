@@ -54,16 +54,17 @@ class Failure {
 }  // namespace
 
 struct Context::Impl {
-  explicit Impl(const Backend& from) : backend(from) {}
+  explicit Impl(std::shared_ptr<LoadedPlugin> loaded) : plugin(std::move(loaded)), id(plugin->manifest().id) {}
   ~Impl() {
     if (context != nullptr) api().context_destroy(context);
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  const thrt_backend_api& api() const { return *backend.api; }
+  const thrt_backend_api& api() const { return plugin->api(); }
 
-  Backend backend;
+  std::shared_ptr<LoadedPlugin> plugin;
+  std::string id;
   std::uint32_t device_index = 0;
   thrt_context* context = nullptr;
 };
@@ -109,25 +110,26 @@ struct Binding::Impl {
   thrt_binding* binding = nullptr;
 };
 
-Context::Context(const Backend& backend, const ContextOptions& options) : impl_(std::make_shared<Impl>(backend)) {
+Context::Context(std::shared_ptr<LoadedPlugin> plugin, const ContextOptions& options)
+    : impl_(std::make_shared<Impl>(std::move(plugin))) {
   const thrt_context_options raw = {sizeof(raw), options.device_index, options.memory_budget, options.threads,
                                     options.precision};
   impl_->device_index = options.device_index;
   Failure failure;
-  failure.check(impl_->api().context_create(backend.plugin, &raw, &impl_->context, failure.get()), backend.id,
+  failure.check(impl_->api().context_create(impl_->plugin->handle(), &raw, &impl_->context, failure.get()), impl_->id,
                 fmt::format("opening device {}", options.device_index));
 }
 
 const std::string& Context::backend_id() const {
-  return impl_->backend.id;
+  return impl_->id;
 }
 
 thrt_device_info Context::device_info() const {
   thrt_device_info info{};
   info.struct_size = sizeof(info);
   Failure failure;
-  failure.check(impl_->api().device_info(impl_->backend.plugin, impl_->device_index, &info, failure.get()),
-                impl_->backend.id, "reading the device's description");
+  failure.check(impl_->api().device_info(impl_->plugin->handle(), impl_->device_index, &info, failure.get()), impl_->id,
+                "reading the device's description");
   return info;
 }
 
@@ -135,14 +137,13 @@ thrt_stats Context::stats() const {
   thrt_stats stats{};
   stats.struct_size = sizeof(stats);
   Failure failure;
-  failure.check(impl_->api().context_stats(impl_->context, &stats, failure.get()), impl_->backend.id,
-                "reading statistics");
+  failure.check(impl_->api().context_stats(impl_->context, &stats, failure.get()), impl_->id, "reading statistics");
   return stats;
 }
 
 void Context::wait(Ticket ticket) const {
   Failure failure;
-  failure.check(impl_->api().wait(impl_->context, ticket, UINT64_MAX, failure.get()), impl_->backend.id,
+  failure.check(impl_->api().wait(impl_->context, ticket, UINT64_MAX, failure.get()), impl_->id,
                 "waiting for the device");
 }
 
@@ -152,7 +153,7 @@ std::vector<std::string> Context::refusals(const Program& program) const {
   Failure failure;
   failure.check(impl_->api().check(impl_->context, program.abi(), verdicts.data(),
                                    static_cast<std::uint32_t>(verdicts.size()), &count, failure.get()),
-                impl_->backend.id, fmt::format("checking program '{}'", program.name()), &program);
+                impl_->id, fmt::format("checking program '{}'", program.name()), &program);
   std::vector<std::string> lines;
   for (std::uint32_t i = 0; i < count && i < verdicts.size(); ++i) {
     lines.push_back(
@@ -168,7 +169,7 @@ Buffer::Buffer(const Context& context, std::uint64_t bytes, std::uint32_t memory
   impl_->bytes = bytes;
   Failure failure;
   failure.check(impl_->context->api().buffer_create(impl_->context->context, &options, &impl_->buffer, failure.get()),
-                impl_->context->backend.id, fmt::format("allocating {} bytes", bytes));
+                impl_->context->id, fmt::format("allocating {} bytes", bytes));
 }
 
 std::uint64_t Buffer::bytes() const {
@@ -180,7 +181,7 @@ Ticket Buffer::upload(std::span<const std::byte> source, std::uint64_t offset) {
   Failure failure;
   failure.check(impl_->context->api().upload(impl_->context->context, impl_->buffer, offset, source.data(),
                                              source.size(), &ticket, failure.get()),
-                impl_->context->backend.id, fmt::format("uploading {} bytes", source.size()));
+                impl_->context->id, fmt::format("uploading {} bytes", source.size()));
   return ticket;
 }
 
@@ -189,7 +190,7 @@ Ticket Buffer::download(std::span<std::byte> destination, std::uint64_t offset) 
   Failure failure;
   failure.check(impl_->context->api().download(impl_->context->context, impl_->buffer, offset, destination.data(),
                                                destination.size(), &ticket, failure.get()),
-                impl_->context->backend.id, fmt::format("downloading {} bytes", destination.size()));
+                impl_->context->id, fmt::format("downloading {} bytes", destination.size()));
   return ticket;
 }
 
@@ -197,14 +198,14 @@ void Buffer::write(std::span<const std::byte> source) {
   const Ticket ticket = upload(source);
   Failure failure;
   failure.check(impl_->context->api().wait(impl_->context->context, ticket, UINT64_MAX, failure.get()),
-                impl_->context->backend.id, "waiting for an upload");
+                impl_->context->id, "waiting for an upload");
 }
 
 void Buffer::read(std::span<std::byte> destination) const {
   const Ticket ticket = download(destination);
   Failure failure;
   failure.check(impl_->context->api().wait(impl_->context->context, ticket, UINT64_MAX, failure.get()),
-                impl_->context->backend.id, "waiting for a download");
+                impl_->context->id, "waiting for a download");
 }
 
 Executable::Executable(const Context& context, Program program, std::uint32_t flags)
@@ -232,10 +233,9 @@ const thrt_executable_info& Executable::info() const {
 std::string Executable::summary() const {
   const thrt_executable_info& info = impl_->info;
   return fmt::format("{}: backend={}:{} ops={}/{} steps={} launches={} workspace={:.1f} KiB compile={:.1f} ms ({})",
-                     impl_->program.name(), impl_->context->backend.id, impl_->context->device_index,
-                     info.ops_on_device, info.ops, info.steps, info.launches,
-                     static_cast<double>(info.workspace_bytes) / 1024.0, static_cast<double>(info.compile_ns) * 1e-6,
-                     static_cast<const char*>(info.kind));
+                     impl_->program.name(), impl_->context->id, impl_->context->device_index, info.ops_on_device,
+                     info.ops, info.steps, info.launches, static_cast<double>(info.workspace_bytes) / 1024.0,
+                     static_cast<double>(info.compile_ns) * 1e-6, static_cast<const char*>(info.kind));
 }
 
 Binding::Binding(const Executable& executable, std::span<const Buffer> slots)
@@ -249,7 +249,7 @@ Binding::Binding(const Executable& executable, std::span<const Buffer> slots)
   Failure failure;
   failure.check(owner.context->api().bind(owner.context->context, owner.executable, raw.data(),
                                           static_cast<std::uint32_t>(raw.size()), &impl_->binding, failure.get()),
-                owner.context->backend.id, fmt::format("binding program '{}'", owner.program.name()), &owner.program);
+                owner.context->id, fmt::format("binding program '{}'", owner.program.name()), &owner.program);
 }
 
 Ticket Binding::enqueue(std::uint32_t repeat) {
@@ -259,8 +259,7 @@ Ticket Binding::enqueue(std::uint32_t repeat) {
   const thrt_status status =
       owner.context->api().enqueue(owner.context->context, impl_->binding, repeat, &ticket, failure.get());
   if (status != THRT_OK) {
-    failure.check(status, owner.context->backend.id, fmt::format("running program '{}'", owner.program.name()),
-                  &owner.program);
+    failure.check(status, owner.context->id, fmt::format("running program '{}'", owner.program.name()), &owner.program);
   }
   return ticket;
 }
@@ -271,8 +270,7 @@ void Binding::run(std::uint32_t repeat) {
   Failure failure;
   const thrt_status status = owner.context->api().wait(owner.context->context, ticket, UINT64_MAX, failure.get());
   if (status != THRT_OK) {
-    failure.check(status, owner.context->backend.id, fmt::format("running program '{}'", owner.program.name()),
-                  &owner.program);
+    failure.check(status, owner.context->id, fmt::format("running program '{}'", owner.program.name()), &owner.program);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <thrt/abi.h>
 #include <thrt/graph/program.hpp>
+#include <thrt/plugin/loaded_plugin.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +16,6 @@
 #include <vector>
 
 namespace thrt {
-
-// An opened plugin, as the plugin loader hands it over. `owner` keeps the library loaded and the plugin open.
-struct Backend {
-  std::string id;
-  const thrt_backend_api* api = nullptr;
-  thrt_plugin* plugin = nullptr;
-  std::shared_ptr<const void> owner;
-};
 
 struct ContextOptions {
   std::uint32_t device_index = 0;
@@ -35,7 +28,8 @@ using Ticket = thrt_ticket;
 
 class Context {
  public:
-  explicit Context(const Backend& backend, const ContextOptions& options = {});
+  // `plugin` stays loaded as long as the context and all that was made from it.
+  explicit Context(std::shared_ptr<LoadedPlugin> plugin, const ContextOptions& options = {});
 
   const std::string& backend_id() const;
   thrt_device_info device_info() const;

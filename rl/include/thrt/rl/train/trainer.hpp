@@ -2,9 +2,9 @@
 // RunFolder.
 #pragma once
 
+#include <thrt/plugin/registry.hpp>
 #include <thrt/rl/train/run_config.hpp>
 #include <thrt/rl/train/run_folder.hpp>
-#include <thrt/runtime/context.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -42,7 +42,7 @@ struct TrainResult {
 
 // Trains until config.total_timesteps. Starts from the folder's newest checkpoint when it has one. Writes progress.csv,
 // TensorBoard events, checkpoints and summary.json into the folder.
-TrainResult train(const Backend& backend, const RunConfig& config, RunFolder& folder, const TrainHooks& hooks);
+TrainResult train(const SelectedBackend& backend, const RunConfig& config, RunFolder& folder, const TrainHooks& hooks);
 
 struct EvalOptions {
   std::int64_t episodes = 100;
@@ -60,7 +60,7 @@ struct EvalResult {
 
 // Runs fresh episodes with a checkpoint's policy; every episode counts once, so that short ones are not
 // over-represented.
-EvalResult evaluate(const Backend& backend, const RunConfig& config, const std::string& checkpoint_path,
+EvalResult evaluate(const SelectedBackend& backend, const RunConfig& config, const std::string& checkpoint_path,
                     const EvalOptions& options);
 
 }  // namespace thrt::rl
