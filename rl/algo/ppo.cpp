@@ -19,26 +19,23 @@ namespace {
 
 constexpr DType kF32 = DType::kF32;
 
-// The two networks, separate as in CleanRL and SB3. Orthogonal weights: gain sqrt(2) inside, 0.01 for the policy's head
-// (a nearly uniform first policy), 1 for the value's.
-struct ActorCritic {
-  const PpoConfig& config;
-  const PolicySpaces& spaces;
-  nn::Parameters parameters;
+// The two networks, separate as in CleanRL and SB3; their parameters are the scope "agent". Orthogonal weights: gain
+// sqrt(2) inside, 0.01 for the policy's head (a nearly uniform first policy), 1 for the value's.
+constexpr const char* kAgent = "agent";
 
-  Tensor trunk(Tensor observations, const std::string& name) {
-    return nn::mlp(parameters, observations, name, config.hidden, nn::activation_from(config.activation),
-                   Init::orthogonal(std::numbers::sqrt2));
-  }
-  Tensor logits(Tensor observations) {  // [B, D] -> [B, A]
-    return nn::dense(parameters, trunk(observations, "pi"), "pi/out", spaces.actions,
-                     {.weight = Init::orthogonal(0.01)});
-  }
-  Tensor value(Tensor observations) {  // [B, D] -> [B]
-    const Tensor out = nn::dense(parameters, trunk(observations, "vf"), "vf/out", 1, {.weight = Init::orthogonal(1.0)});
-    return reshape(out, {out.dim(0)});
-  }
-};
+Tensor trunk(const PpoConfig& config, Tensor observations, const std::string& name) {
+  return nn::mlp(observations, name, config.hidden, nn::activation_from(config.activation), std::numbers::sqrt2);
+}
+
+Tensor policy_logits(const PpoConfig& config, const PolicySpaces& spaces, Tensor observations) {  // [B, D] -> [B, A]
+  const Tensor features = trunk(config, observations, "agent/policy");
+  return nn::dense(features, "agent/policy/head", spaces.actions, {.weight = Init::orthogonal(0.01)});
+}
+
+Tensor state_value(const PpoConfig& config, Tensor observations) {  // [B, D] -> [B]
+  const Tensor features = trunk(config, observations, "agent/value");
+  return flatten(nn::dense(features, "agent/value/head", 1, {.weight = Init::orthogonal(1.0)}), 0);
+}
 
 Tensor observations_input(Graph& graph, std::int64_t batch, const PolicySpaces& spaces) {
   return graph.input("observations", {kF32, {batch, spaces.observation_size}});
@@ -85,9 +82,8 @@ Tensor value_loss(const PpoConfig& config, Tensor value, const Transitions& batc
 // Appends one gradient step to the graph; returns its metrics [7].
 Tensor gradient_step(Graph& graph, const PpoConfig& config, const PolicySpaces& spaces, const Transitions& batch,
                      Tensor learning_rate, Tensor clip) {
-  ActorCritic networks{config, spaces, {}};
-  const nn::Categorical policy(networks.logits(batch.observations));
-  const Tensor value = networks.value(batch.observations);
+  const nn::Categorical policy(policy_logits(config, spaces, batch.observations));
+  const Tensor value = state_value(config, batch.observations);
 
   const Tensor log_ratio = policy.log_prob(batch.actions) - batch.log_probs;
   const Tensor ratio = exp(log_ratio);
@@ -102,11 +98,11 @@ Tensor gradient_step(Graph& graph, const PpoConfig& config, const PolicySpaces& 
   const Tensor approx_kl = mean((ratio - 1.0) - log_ratio);
   const Tensor clip_fraction = mean(cast(less(broadcast_to(clip, ratio.shape()), abs(ratio - 1.0)), kF32));
 
-  const std::vector<Tensor> weights = networks.parameters.tensors();
-  const std::vector<Tensor> slopes = gradients(loss, weights);
+  const std::vector<std::string> weights = nn::parameters(graph, kAgent);
+  const std::vector<Tensor> slopes = gradients(loss, nn::values(graph, weights));
   const nn::ClippedGradients clipped = nn::clip_by_global_norm(
       slopes, config.max_grad_norm > 0.0 ? config.max_grad_norm : std::numeric_limits<double>::infinity());
-  nn::adam(graph, networks.parameters, clipped.gradients, learning_rate, {.eps = config.adam_eps});
+  nn::adam(graph, weights, clipped.gradients, learning_rate, {.eps = config.adam_eps});
 
   const std::vector<Tensor> metrics = {policy_loss, critic_loss, entropy, loss, approx_kl, clip_fraction, clipped.norm};
   std::vector<Tensor> rows;
@@ -151,27 +147,25 @@ Graph epoch_graph(const PpoConfig& config, const PolicySpaces& spaces) {
 Graph ppo_act_graph(const PpoConfig& config, const PolicySpaces& spaces, std::int64_t batch) {
   Graph graph("ppo_act");
   const Tensor observations = observations_input(graph, batch, spaces);
-  ActorCritic networks{config, spaces, {}};
-  const nn::Categorical policy(networks.logits(observations));
+  const nn::Categorical policy(policy_logits(config, spaces, observations));
   nn::Random random(graph, "rng/act");
   const Tensor action = policy.sample(random);
   graph.output("action", action);
   graph.output("log_prob", policy.log_prob(action));
-  graph.output("value", networks.value(observations));
+  graph.output("value", state_value(config, observations));
   return graph;
 }
 
 Graph ppo_greedy_graph(const PpoConfig& config, const PolicySpaces& spaces, std::int64_t batch) {
   Graph graph("ppo_greedy");
-  ActorCritic networks{config, spaces, {}};
-  graph.output("action", nn::Categorical(networks.logits(observations_input(graph, batch, spaces))).mode());
+  const Tensor observations = observations_input(graph, batch, spaces);
+  graph.output("action", nn::Categorical(policy_logits(config, spaces, observations)).mode());
   return graph;
 }
 
 Graph ppo_value_graph(const PpoConfig& config, const PolicySpaces& spaces, std::int64_t batch) {
   Graph graph("ppo_value");
-  ActorCritic networks{config, spaces, {}};
-  graph.output("value", networks.value(observations_input(graph, batch, spaces)));
+  graph.output("value", state_value(config, observations_input(graph, batch, spaces)));
   return graph;
 }
 
