@@ -16,8 +16,8 @@ enum class ErrorKind {
 class Error : public std::runtime_error {
  public:
   // `what`: one sentence with the name of the thing. `why`: the cause, may be empty. `next`: what to try, may be empty.
-  explicit Error(std::string what, std::string why = {}, std::string next = {}, ErrorKind kind = ErrorKind::kStart)
-      : std::runtime_error(std::move(what)), why_(std::move(why)), next_(std::move(next)), kind_(kind) {}
+  explicit Error(const std::string& what, std::string why = {}, std::string next = {}, ErrorKind kind = ErrorKind::kStart)
+      : std::runtime_error(what), why_(std::move(why)), next_(std::move(next)), kind_(kind) {}
 
   const std::string& why() const { return why_; }
   const std::string& next() const { return next_; }
