@@ -16,7 +16,8 @@ enum class ErrorKind {
 class Error : public std::runtime_error {
  public:
   // `what`: one sentence with the name of the thing. `why`: the cause, may be empty. `next`: what to try, may be empty.
-  explicit Error(const std::string& what, std::string why = {}, std::string next = {}, ErrorKind kind = ErrorKind::kStart)
+  explicit Error(const std::string& what, std::string why = {}, std::string next = {},
+                 ErrorKind kind = ErrorKind::kStart)
       : std::runtime_error(what), why_(std::move(why)), next_(std::move(next)), kind_(kind) {}
 
   const std::string& why() const { return why_; }
