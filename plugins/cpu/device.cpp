@@ -1,0 +1,158 @@
+#include "device.hpp"
+
+#include <fmt/format.h>
+#include <dnnl.hpp>
+
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace thrt::cpu {
+namespace {
+
+using ir::DType;
+using ir::OpKind;
+using ir::Rule;
+
+constexpr std::uint32_t kComputed = ir::dtype_bit(DType::kF32) | ir::dtype_bit(DType::kI32) |
+                                    ir::dtype_bit(DType::kU32) | ir::dtype_bit(DType::kU8) |
+                                    ir::dtype_bit(DType::kBool);
+constexpr std::uint32_t kStored = kComputed | ir::dtype_bit(DType::kF16) | ir::dtype_bit(DType::kBF16);
+
+// The processor's own 48 characters (CPUID leaves 0x80000002 to 4), or "".
+std::string cpuid_name() {
+#if defined(__x86_64__)
+  unsigned words[12] = {};
+  if (__get_cpuid_max(0x80000000u, nullptr) < 0x80000004u) return "";
+  for (unsigned leaf = 0; leaf < 3; ++leaf) {
+    unsigned* part = words + 4 * leaf;
+    __get_cpuid(0x80000002u + leaf, part, part + 1, part + 2, part + 3);
+  }
+  char text[sizeof words + 1] = {};
+  std::memcpy(text, words, sizeof words);
+  return text;
+#else
+  return "";
+#endif
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  std::string name = cpuid_name();
+  return name.empty() ? "processor" : name;
+}
+
+// Ops that move bytes without looking at them, so that they take whatever can be stored.
+bool only_moves(OpKind kind) {
+  switch (ir::op_info(kind).rule) {
+    case Rule::kConstant:
+    case Rule::kCast:
+    case Rule::kSelect:
+    case Rule::kBroadcast:
+    case Rule::kReshape:
+    case Rule::kTranspose:
+    case Rule::kSlice:
+    case Rule::kPad:
+    case Rule::kConcat:
+    case Rule::kGather:
+    case Rule::kDynamicSlice:
+    case Rule::kDynamicUpdateSlice:
+    case Rule::kRepeat:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class Run : public sdk::HostRun {
+ public:
+  explicit Run(std::vector<Task> tasks) : tasks_(std::move(tasks)) {}
+  void run() override {
+    for (const Task& task : tasks_) task();
+  }
+
+ private:
+  std::vector<Task> tasks_;
+};
+
+class Executable : public sdk::HostExecutable {
+ public:
+  explicit Executable(Routine routine) : routine_(std::move(routine)) {}
+
+  std::uint64_t workspace_bytes() const override { return routine_.plan.workspace_bytes; }
+  std::uint64_t constant_bytes() const override { return routine_.constant_bytes; }
+  void info(thrt_executable_info& info) const override {
+    info.steps = routine_.kernel_count;
+    info.launches = 1;
+    sdk::set_text(info.kind, "closures");
+  }
+  std::unique_ptr<sdk::HostRun> prepare(std::span<std::byte* const> slots, std::byte* workspace) override {
+    return std::make_unique<Run>(routine_.bind(slots, workspace));
+  }
+
+ private:
+  Routine routine_;
+};
+
+}  // namespace
+
+thrt_device_info describe_processor() {
+  thrt_device_info info{};
+  const Kernels& kernels = best_kernels();
+  const sdk::HostMemory memory = sdk::host_memory();
+  info.kind = THRT_DEVICE_CPU;
+  info.available = 1;
+  info.compute_units = std::max(1u, std::thread::hardware_concurrency());
+  info.memory_total = memory.total;
+  info.memory_free = memory.available;
+  info.max_buffer_bytes = memory.total;
+  info.storage_dtypes = kStored;
+  info.precisions = 1u << THRT_PRECISION_F32;
+  info.subgroup_size = kernels.lanes;
+  sdk::set_text(info.name, processor_name());
+  const dnnl_version_t* version = dnnl_version();
+  sdk::set_text(info.driver, fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch));
+  sdk::set_text(info.architecture, kernels.level);
+  return info;
+}
+
+// Zero threads is the backend's choice: one, because small networks run fastest so.
+Device::Device(const thrt_context_options& options)
+    : kernels_(&best_kernels()), threads_(options.threads == 0 ? 1 : static_cast<int>(options.threads)) {}
+
+std::optional<std::string> Device::refuse(const sdk::OpView& op) const {
+  const bool moves = only_moves(op.kind());
+  const auto check = [&](const ir::Type& type) -> std::optional<std::string> {
+    const std::uint32_t bit = ir::dtype_bit(type.dtype);
+    if ((kStored & bit) == 0) {
+      return fmt::format("{}: this backend has no {}", op.name(), ir::dtype_name(type.dtype));
+    }
+    if (!moves && (kComputed & bit) == 0) {
+      return fmt::format("{}: this backend stores and casts {}, but computes in f32 only", op.name(),
+                         ir::dtype_name(type.dtype));
+    }
+    return std::nullopt;
+  };
+  for (std::size_t i = 0; i < op.operands().size(); ++i) {
+    if (auto reason = check(op.operand_type(i))) return reason;
+  }
+  for (std::uint32_t i = 0; i < op.result_count(); ++i) {
+    if (auto reason = check(op.result_type(i))) return reason;
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<sdk::HostExecutable> Device::compile(const sdk::ProgramView& program, std::uint32_t flags) {
+  return std::make_unique<Executable>(compile_routine(program, CompileSettings{kernels_, flags, threads_}));
+}
+
+}  // namespace thrt::cpu

@@ -1,0 +1,56 @@
+// The vectorised kernels. Each is compiled several times, for the instruction-set levels that x86-64 processors come
+// in, and one set is chosen when a context opens. All levels give the same bits but for matmul, where some fuse
+// multiply and add.
+#pragma once
+
+#include <thrt/ir/ops.hpp>
+
+#include <cstdint>
+
+namespace thrt::cpu {
+
+// out[i] = f(a[i], b[i], c[i]) for i in [0, n); pointers an op does not take are ignored. `out` may be one of the
+// operands (the very same address), but may not overlap one otherwise.
+using ElementwiseFn = void (*)(void* out, const void* a, const void* b, const void* c, std::int64_t n);
+
+// Which operand of a two-operand op is one element, read again for every i.
+enum class ScalarOperand { kNone, kLeft, kRight };
+
+// Row-major C [M, N] = A [M, K] * B [K, N] over `batch` matrices, each following the last one without a gap.
+struct MatmulShape {
+  std::int64_t batch, m, k, n;
+  bool transpose_a;  // A is stored [K, M]
+  bool transpose_b;  // B is stored [N, K]
+};
+
+struct Kernels {
+  const char* level;    // "x86-64", "x86-64 avx2", "x86-64 avx512"
+  std::uint32_t lanes;  // f32 lanes of a vector register
+
+  // Null when there is no such kernel: a dtype the op does not take, or no scalar form of it. For select the first
+  // dtype is that of the values. `to` counts for casts alone.
+  ElementwiseFn (*elementwise)(ir::OpKind kind, ir::DType from, ir::DType to, ScalarOperand scalar);
+
+  // accumulator = accumulator + sum of x[0, n), in an order that depends on n alone.
+  void (*sum_run)(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
+  void (*max_run)(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
+
+  // Workspace in bytes; a multiple of 64.
+  std::uint64_t (*matmul_workspace)(const MatmulShape& shape);
+  void (*matmul)(const MatmulShape& shape, const float* a, const float* b, float* c, void* workspace);
+
+  // The first n words of the stream, as philox.h defines them.
+  void (*random_words)(const std::uint32_t state[4], std::uint32_t* out, std::int64_t n);
+};
+
+// The best level this processor has.
+const Kernels& best_kernels();
+
+// Every level this processor has, the simplest first. For tests.
+struct KernelLevels {
+  const Kernels* levels[3];
+  int count;
+};
+KernelLevels usable_kernels();
+
+}  // namespace thrt::cpu
