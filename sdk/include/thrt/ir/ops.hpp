@@ -92,11 +92,10 @@ inline constexpr Rule CONSTANT = Rule::kConstant, IOTA = Rule::kIota, UNARY = Ru
                       BROADCAST = Rule::kBroadcast, RESHAPE = Rule::kReshape, TRANSPOSE = Rule::kTranspose,
                       SLICE = Rule::kSlice, PAD = Rule::kPad, CONCAT = Rule::kConcat, GATHER = Rule::kGather,
                       SCATTER_ADD = Rule::kScatterAdd, DYNAMIC_SLICE = Rule::kDynamicSlice,
-                      DYNAMIC_UPDATE_SLICE = Rule::kDynamicUpdateSlice, REDUCE = Rule::kReduce,
-                      REDUCE_MAX = Rule::ARGMAX = Rule::kArgmax, ARGSORT = Rule::kArgsort, MATMUL = Rule::kMatmul,
-                      CONV2D = Rule::kConv2d, CONV2D_GRAD_INPUT = Rule::kConv2dGradInput,
-                      CONV2D_GRAD_FILTER = Rule::kConv2dGradFilter, RANDOM_BITS = Rule::kRandomBits,
-                      REPEAT = Rule::kRepeat;
+                      DYNAMIC_UPDATE_SLICE = Rule::kDynamicUpdateSlice, REDUCE = Rule::kReduce, ARGMAX = Rule::kArgmax,
+                      ARGSORT = Rule::kArgsort, MATMUL = Rule::kMatmul, CONV2D = Rule::kConv2d,
+                      CONV2D_GRAD_INPUT = Rule::kConv2dGradInput, CONV2D_GRAD_FILTER = Rule::kConv2dGradFilter,
+                      RANDOM_BITS = Rule::kRandomBits, REPEAT = Rule::kRepeat;
 }
 
 inline constexpr OpInfo kOps[] = {

@@ -372,8 +372,8 @@ inline std::vector<Type> infer(const OpSignature& op) {
     detail::require(count >= info.min_operands && count <= info.max_operands,
                     "has " + std::to_string(count) + " operands");
     if (op.kind == OpKind::REPEAT) return detail::infer_repeat(op);
-    // REDUCE_MAX and LT order bool too where the table says BITS or NUMBER; select's dtype is that of its second
-    // operand.
+    // The table's dtype class is that of the first operand; select's first is its condition, so there the second
+    // counts.
     const Type* first = op.operands.empty() ? op.declared : &op.operands[info.rule == Rule::kSelect ? 1 : 0];
     detail::require(first == nullptr || (info.dtypes & dtype_bit(first->dtype)) != 0,
                     std::string("does not take ") + (first == nullptr ? "" : dtype_name(first->dtype)));
