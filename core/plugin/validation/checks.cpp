@@ -125,7 +125,8 @@ thrt_status Call::take_pending() {
     const std::lock_guard lock(plugin_->mutex);
     message.swap(plugin_->pending);
   }
-  return message.empty() ? THRT_OK : report(THRT_INVALID_STATE, message);
+  if (message.empty()) return THRT_OK;
+  return report(THRT_INVALID_STATE, message);
 }
 
 thrt_status Call::check_answer(Context* context, thrt_status status, const thrt_error& answer,

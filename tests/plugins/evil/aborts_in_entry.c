@@ -1,0 +1,12 @@
+/* Aborts in its entry function. */
+#include "plain_plugin.h"
+
+PLAIN_MANIFEST("aborts_in_entry", .version = "1.0.0");
+PLAIN_API(.reserved = 0);
+
+thrt_status thrt_backend_entry_v1(uint32_t host_major, uint32_t host_minor, const thrt_backend_api** api,
+                                  thrt_error* error) {
+  (void)host_major, (void)host_minor, (void)error;
+  *api = &plain_api;
+  abort();
+}

@@ -1,0 +1,10 @@
+/* Answers everything well and crashes when the process ends. */
+#include "plain_plugin.h"
+
+__attribute__((destructor)) static void at_exit(void) {
+  *(volatile int*)NULL = 1;
+}
+
+PLAIN_MANIFEST("crashes_at_exit", .version = "1.0.0");
+PLAIN_API(.reserved = 0);
+PLAIN_ENTRY()

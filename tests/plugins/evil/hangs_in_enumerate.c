@@ -1,0 +1,15 @@
+/* Never says how many devices it has. */
+#include <unistd.h>
+
+#include "plain_plugin.h"
+
+static thrt_status evil_count(thrt_plugin* plugin, uint32_t* count, thrt_error* error) {
+  (void)plugin, (void)error;
+  *count = 0;
+  while (*count == 0) pause();
+  return THRT_OK;
+}
+
+PLAIN_MANIFEST("hangs_in_enumerate", .version = "1.0.0");
+PLAIN_API(.device_count = evil_count);
+PLAIN_ENTRY()
