@@ -98,9 +98,9 @@ typedef struct thrt_error {
   uint32_t op_index;    /* see "Numbering of ops" below; THRT_NONE when no op is to blame */
   uint32_t value_index; /* a value of the (sub-)program that the op is in, or THRT_NONE */
   uint32_t reserved;
-  int64_t native_code;  /* the code of the API below (CUresult, VkResult, errno), or 0 */
-  char native_api[32];  /* the function of the API below that failed, or "" */
-  char message[456];    /* what is wrong and where, in one sentence, without a newline */
+  int64_t native_code; /* the code of the API below (CUresult, VkResult, errno), or 0 */
+  char native_api[32]; /* the function of the API below that failed, or "" */
+  char message[456];   /* what is wrong and where, in one sentence, without a newline */
 } thrt_error;
 THRT_STATIC_ASSERT(sizeof(thrt_error) == 512, "thrt_error is frozen");
 
@@ -175,17 +175,17 @@ THRT_STATIC_ASSERT(sizeof(thrt_value) == 64, "thrt_value is frozen");
 
 /* Frozen. */
 typedef struct thrt_op {
-  uint32_t kind;            /* THRT_OP_... of ops.def */
-  uint32_t version;         /* of that op's meaning, as in ops.def */
-  uint32_t first_operand;   /* into operands[]: value indices */
+  uint32_t kind;          /* THRT_OP_... of ops.def */
+  uint32_t version;       /* of that op's meaning, as in ops.def */
+  uint32_t first_operand; /* into operands[]: value indices */
   uint32_t operand_count;
-  uint32_t first_result;    /* into values[]: results are consecutive */
+  uint32_t first_result; /* into values[]: results are consecutive */
   uint32_t result_count;
   uint32_t first_attribute; /* into attributes[] */
   uint32_t attribute_count;
-  uint32_t subprogram;      /* into subprograms[], for repeat; else THRT_NONE */
-  uint32_t group;           /* into groups[], or THRT_NONE */
-  uint32_t location;        /* into strings[]: where in the author's code or network this comes from */
+  uint32_t subprogram; /* into subprograms[], for repeat; else THRT_NONE */
+  uint32_t group;      /* into groups[], or THRT_NONE */
+  uint32_t location;   /* into strings[]: where in the author's code or network this comes from */
   uint32_t reserved;
 } thrt_op;
 THRT_STATIC_ASSERT(sizeof(thrt_op) == 48, "thrt_op is frozen");
@@ -272,9 +272,9 @@ typedef struct thrt_device_info { /* output */
   uint32_t precisions;       /* set of precisions that context_create accepts */
   uint32_t subgroup_size;    /* GPUs: lanes; processors: f32 lanes of a vector register */
   uint32_t reserved;
-  char name[128];            /* as the vendor calls it */
-  char driver[64];           /* the API below and its version */
-  char architecture[64];     /* "x86-64 avx512", "sm_90" */
+  char name[128];        /* as the vendor calls it */
+  char driver[64];       /* the API below and its version */
+  char architecture[64]; /* "x86-64 avx512", "sm_90" */
   char unavailable_reason[256];
 } thrt_device_info;
 THRT_STATIC_ASSERT(sizeof(thrt_device_info) == 568, "thrt_device_info v1");
@@ -291,7 +291,7 @@ THRT_STATIC_ASSERT(sizeof(thrt_plugin_options) == 16, "thrt_plugin_options v1");
 typedef struct thrt_context_options { /* input */
   uint32_t struct_size;
   uint32_t device_index;
-  uint64_t memory_budget; /* bytes of device memory for buffers, workspace and constants together; 0: the device's memory */
+  uint64_t memory_budget; /* bytes for buffers, workspace and constants together; 0: the device's memory */
   uint32_t threads;       /* processor backends: at most this many; 0: the backend's choice */
   uint32_t precision;     /* THRT_PRECISION_... */
 } thrt_context_options;
@@ -320,8 +320,9 @@ typedef struct thrt_verdict {
 THRT_STATIC_ASSERT(sizeof(thrt_verdict) == 128, "thrt_verdict is frozen");
 
 enum {
-  THRT_COMPILE_DEBUG = 1u << 0,        /* op by op, waiting after each, nothing fused */
-  THRT_COMPILE_CHECK_FINITE = 1u << 1, /* implies DEBUG: the first op with a NaN or infinity among its results fails the run,
+  THRT_COMPILE_DEBUG = 1u << 0, /* op by op, waiting after each, nothing fused */
+  THRT_COMPILE_CHECK_FINITE =
+      1u << 1, /* implies DEBUG: the first op with a NaN or infinity among its results fails the run,
                                           which wait() reports as THRT_NON_FINITE with the op's index */
   THRT_COMPILE_FORCE_32 = 0x7fffffff
 };
@@ -334,15 +335,15 @@ THRT_STATIC_ASSERT(sizeof(thrt_compile_options) == 8, "thrt_compile_options v1")
 
 typedef struct thrt_executable_info { /* output */
   uint32_t struct_size;
-  uint32_t ops;             /* of the program, sub-programs included */
-  uint32_t ops_on_device;   /* equal to ops: there is no other place */
-  uint32_t steps;           /* what is left after fusion: kernels, library calls, copies */
-  uint32_t launches;        /* API submissions per run: 1 for a graph or a command buffer */
+  uint32_t ops;           /* of the program, sub-programs included */
+  uint32_t ops_on_device; /* equal to ops: there is no other place */
+  uint32_t steps;         /* what is left after fusion: kernels, library calls, copies */
+  uint32_t launches;      /* API submissions per run: 1 for a graph or a command buffer */
   uint32_t reserved;
   uint64_t workspace_bytes; /* each binding takes this from the budget */
   uint64_t constant_bytes;
   uint64_t compile_ns;
-  char kind[32];            /* "interpreter", "closures", "command-buffer", "cuda-graph" */
+  char kind[32]; /* "interpreter", "closures", "command-buffer", "cuda-graph" */
 } thrt_executable_info;
 THRT_STATIC_ASSERT(sizeof(thrt_executable_info) == 80, "thrt_executable_info v1");
 
@@ -405,8 +406,8 @@ typedef struct thrt_backend_api {
   thrt_status (*upload)(thrt_context* context, thrt_buffer* buffer, uint64_t offset, const void* source, uint64_t bytes,
                         thrt_ticket* ticket, thrt_error* error);
   /* [context] Queues a copy. `destination` is filled when the ticket is reached. */
-  thrt_status (*download)(thrt_context* context, thrt_buffer* buffer, uint64_t offset, void* destination, uint64_t bytes,
-                          thrt_ticket* ticket, thrt_error* error);
+  thrt_status (*download)(thrt_context* context, thrt_buffer* buffer, uint64_t offset, void* destination,
+                          uint64_t bytes, thrt_ticket* ticket, thrt_error* error);
 
   /* [context] Which ops of a program the device refuses, all at once, before anything is compiled or allocated. Writes the first
    * `capacity` refusals and in *count how many there are in all. INVALID_PROGRAM for a malformed program. */
