@@ -139,6 +139,7 @@ inline Type infer_concat(const OpSignature& op) {
               "parts " + op.operands[0].str() + " and " + part.str() + " do not fit together");
     }
     total += part.shape[axis];
+    require(total <= std::int64_t{1} << 48, "the result has more than 2^48 elements");
   }
   to.shape.set(axis, total);
   return to;

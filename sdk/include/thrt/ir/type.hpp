@@ -103,18 +103,21 @@ class Shape {
   }
   void set(int axis, std::int64_t dim) { dims_[static_cast<std::size_t>(axis)] = dim; }
 
-  // The number of elements; throws RuleError above 2^48, so that sizes in bytes never overflow.
+  // The number of elements. Throws RuleError when the dimensions, a 0 counted as 1, multiply to more than 2^48: so
+  // neither strides nor sizes in bytes ever overflow, also of an empty shape with a huge dimension.
   std::int64_t elements() const {
     constexpr std::int64_t kMost = std::int64_t{1} << 48;
     std::int64_t product = 1;
+    bool empty = false;
     for (const std::int64_t dim : dims()) {
-      if (dim == 0) return 0;
-    }
-    for (const std::int64_t dim : dims()) {
+      if (dim == 0) {
+        empty = true;
+        continue;
+      }
       if (product > kMost / dim) throw RuleError("shape " + str() + " has more than 2^48 elements");
       product *= dim;
     }
-    return product;
+    return empty ? 0 : product;
   }
 
   // Row-major strides in elements.

@@ -65,10 +65,10 @@ struct MemoryPlan {
 // One step per op, in order: elementwise ops may run in place, reshape is a view, constants are used where they are
 // (their steps read and write nothing), and a repeat may carry its values in its operands' memory. Scratch is left to
 // the caller.
-std::vector<PlanStep> plan_steps(const ProgramView& program);
+inline std::vector<PlanStep> plan_steps(const ProgramView& program);
 
 // Values that no step writes, no slot gives and no `constant` op defines are placed nowhere.
-MemoryPlan plan_memory(const ProgramView& program, const std::vector<PlanStep>& steps);
+inline MemoryPlan plan_memory(const ProgramView& program, const std::vector<PlanStep>& steps);
 
 }  // namespace thrt::sdk
 
