@@ -320,10 +320,9 @@ typedef struct thrt_verdict {
 THRT_STATIC_ASSERT(sizeof(thrt_verdict) == 128, "thrt_verdict is frozen");
 
 enum {
-  THRT_COMPILE_DEBUG = 1u << 0, /* op by op, waiting after each, nothing fused */
-  THRT_COMPILE_CHECK_FINITE =
-      1u << 1, /* implies DEBUG: the first op with a NaN or infinity among its results fails the run,
-                                          which wait() reports as THRT_NON_FINITE with the op's index */
+  THRT_COMPILE_DEBUG = 1u << 0,        /* op by op, waiting after each, nothing fused */
+  THRT_COMPILE_CHECK_FINITE = 1u << 1, /* implies DEBUG: the first op with a NaN or infinity among its results */
+                                       /* fails the run, which wait() reports as THRT_NON_FINITE with the op's index */
   THRT_COMPILE_FORCE_32 = 0x7fffffff
 };
 
