@@ -1,0 +1,21 @@
+# Installs BUILD under PREFIX and asks the installed binary which backends it has: those of PREFIX and no others.
+file(REMOVE_RECURSE ${PREFIX})
+execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+
+set(plugin ${PREFIX}/${LIBDIR}/thrust/plugins/libthrust_backend_cpu.so)
+foreach(file ${PREFIX}/${BINDIR}/thrust ${plugin} ${PREFIX}/include/thrt/abi.h ${PREFIX}/include/thrt/ops.def)
+  if(NOT EXISTS ${file})
+    message(FATAL_ERROR "not installed: ${file}")
+  endif()
+endforeach()
+
+set(ENV{THRUST_PLUGIN_PATH} "")
+execute_process(COMMAND ${PREFIX}/${BINDIR}/thrust backends --json OUTPUT_VARIABLE json COMMAND_ERROR_IS_FATAL ANY)
+string(FIND "${json}" "${plugin}" found)
+if(found EQUAL -1)
+  message(FATAL_ERROR "the installed binary does not list ${plugin}:\n${json}")
+endif()
+string(FIND "${json}" "${BUILD}/lib" stranger)
+if(NOT stranger EQUAL -1)
+  message(FATAL_ERROR "the installed binary looks into the build tree:\n${json}")
+endif()
