@@ -31,7 +31,7 @@ void plugin_close(thrt_plugin* handle) {
   if (plugin == nullptr) return;
   const Mark mark(plugin->busy);
   if (!mark.entered()) return call.host_mistake_later(kBusyPlugin);
-  if (!plugin->alive.exchange(false)) return call.host_mistake_later("the plugin is closed");
+  if (!plugin->alive) return call.host_mistake_later("the plugin is closed");
   uint32_t live = 0;
   {
     const std::lock_guard lock(plugin->mutex);
@@ -39,6 +39,7 @@ void plugin_close(thrt_plugin* handle) {
   }
   // Closing under live contexts is undefined, so it is reported and the plugin stays open.
   if (live > 0) return call.host_mistake_later(fmt::format("{} contexts are still alive", live));
+  plugin->alive = false;
   call.forward_destroy([&] { plugin->inner_api.plugin_close(plugin->inner); });
 }
 

@@ -2,7 +2,7 @@
 #include "plain_plugin.h"
 
 __attribute__((destructor)) static void at_exit(void) {
-  *(volatile int*)NULL = 1;
+  plain_crash();
 }
 
 PLAIN_MANIFEST("crashes_at_exit", .version = "1.0.0");

@@ -2,7 +2,7 @@
 #include "plain_plugin.h"
 
 __attribute__((constructor)) static void on_load(void) {
-  *(volatile int*)NULL = 1;
+  plain_crash();
 }
 
 PLAIN_MANIFEST("crashes_in_constructor", .version = "1.0.0");

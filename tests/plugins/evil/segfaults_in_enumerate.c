@@ -4,7 +4,7 @@
 static thrt_status evil_count(thrt_plugin* plugin, uint32_t* count, thrt_error* error) {
   (void)plugin, (void)error;
   *count = 1;
-  *(volatile int*)NULL = 1;
+  plain_crash();
   return THRT_OK;
 }
 
