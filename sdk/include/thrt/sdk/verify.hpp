@@ -218,7 +218,6 @@ class Verifier {
               "it has the wrong number of results");
       if (info.rule == ir::Rule::kRepeat) {
         require(op.subprogram < p_.subprogram_count, "its sub-program is out of range");
-        require(!used_subprograms_[op.subprogram], "its sub-program belongs to another op already");
         used_subprograms_[op.subprogram] = true;
       } else {
         require(op.subprogram == THRT_NONE, "only repeat has a sub-program");
