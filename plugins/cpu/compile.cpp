@@ -173,8 +173,6 @@ class Lowering {
   // An alias is a step of the memory plan that does nothing.
   void emit_alias(const sdk::OpView& op) {
     Step step;
-    step.reads(roots_[op.operand(0)]);
-    step.writes(op.result());
     step.memory.views.emplace_back(op.result(), roots_[op.operand(0)]);
     steps_.push_back(std::move(step));
   }

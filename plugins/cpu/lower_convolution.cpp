@@ -7,6 +7,8 @@
 #include "lower.hpp"
 
 #include <omp.h>
+#include <thrt/sdk/error.hpp>
+
 #include <dnnl.hpp>
 
 #include <cstring>

@@ -95,7 +95,7 @@ inline float tanh_f32(float x) {
   p = p * z - 5.37397155531e-2f;
   p = p * z + 1.33314422036e-1f;
   p = p * z - 3.33332819422e-1f;
-  const float small = p * z * x + x;
+  const float small = with_sign_of(p * z * x + x, x);  // the sum loses -0
   const float large = with_sign_of(1.0f - 2.0f / (exp_f32(2.0f * a) + 1.0f), x);
   return a < 0.625f ? small : large;
 }
@@ -125,7 +125,7 @@ inline float erf_f32(float x) {
   p = p * z + 1.0f / 10.0f;
   p = p * z - 1.0f / 3.0f;
   const float two_over_root_pi = 1.12837916709551257f;
-  const float small = two_over_root_pi * (x + x * z * p);
+  const float small = with_sign_of(two_over_root_pi * (x + x * z * p), x);  // the sum loses -0
   const float t = 1.0f / (1.0f + 0.3275911f * a);
   float q = 1.061405429f;
   q = q * t - 1.453152027f;
@@ -145,7 +145,9 @@ inline float sincos_f32(float x) {
   const double n = shifted - kDoubleRounder;
   const auto quadrant = static_cast<std::uint32_t>(__builtin_bit_cast(std::uint64_t, shifted)) + (kCosine ? 1u : 0u);
   // pi / 2 as a head with 33 bits and its tail, as in fdlibm's e_rem_pio2.c.
-  const float r = static_cast<float>((wide - n * 1.57079632673412561417e+00) - n * 6.07710050650619224932e-11);
+  float r = static_cast<float>((wide - n * 1.57079632673412561417e+00) - n * 6.07710050650619224932e-11);
+  // Where x is so large that its reduction says nothing, any number in [-1, 1] will do.
+  r = absolute(r) > 1.0f ? 0.0f : r;
   const float z = r * r;
   float s = -1.9515295891e-4f;
   s = s * z + 8.3321608736e-3f;
@@ -157,7 +159,7 @@ inline float sincos_f32(float x) {
   c = c * z * z - 0.5f * z + 1.0f;
   float result = (quadrant & 1u) != 0 ? c : s;
   result = from_bits(to_bits(result) ^ ((quadrant & 2u) << 30));
-  // Where x is so large that its reduction says nothing, the result still lies in [-1, 1].
+  result = !kCosine && x == 0.0f ? x : result;  // keeps -0
   result = result > 1.0f ? 1.0f : result;
   return result < -1.0f ? -1.0f : result;
 }
