@@ -30,9 +30,9 @@ std::vector<std::byte> scalar_bytes(double value, ir::DType dtype) {
     case ir::DType::kF32:
       return bytes_of(static_cast<float>(value));
     case ir::DType::kF16:
-      return bytes_of(ir::f32_to_f16(static_cast<float>(value)));
+      return bytes_of(ir::f64_to_f16(value));
     case ir::DType::kBF16:
-      return bytes_of(ir::f32_to_bf16(static_cast<float>(value)));
+      return bytes_of(ir::f64_to_bf16(value));
     case ir::DType::kI32:
       return bytes_of(static_cast<std::int32_t>(value));
     case ir::DType::kU32:
