@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""cli_page_test.py THRUST PAGE: docs/cli.md names every command and option of the binary, and none that it lacks."""
+import pathlib
+import re
+import subprocess
+import sys
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
+COMMANDS = ("backends", "train", "eval", "version")
+
+
+def help_of(binary, *command):
+    return subprocess.run([binary, *command, "--help"], check=True, capture_output=True, text=True).stdout
+
+
+def options_of(help_text):
+    """Options that are defined there: those at the beginning of a line, after at most a short name."""
+    found = set()
+    for line in help_text.splitlines():
+        match = re.match(r"^\s+(?:-\w,\s*)?(--\S.*?)(?:\s{2,}|\s[A-Z[:]|$)", line)
+        if match:
+            found |= set(OPTION.findall(match.group(1)))
+    return found
+
+
+def section_of(page, command):
+    """The page from the heading that names the command to the next heading of that level."""
+    match = re.search(rf"^## `thrust {command}\b.*?(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    return match.group(0) if match else ""
+
+
+def main():
+    binary, page_file = sys.argv[1:]
+    page = pathlib.Path(page_file).read_text(encoding="utf-8")
+    problems = []
+    for command in COMMANDS:
+        offered = options_of(help_of(binary, command)) - {"--help"}
+        described = set(OPTION.findall(section_of(page, command)))
+        if command == "train" and len(offered) < 20:
+            problems.append(f"the help of train was not understood: {sorted(offered)}")
+        problems += [f"thrust {command}: {name} is not described" for name in sorted(offered - described)]
+        problems += [f"thrust {command}: there is no {name}" for name in sorted(described - offered - {"--help"})]
+    for problem in problems:
+        print(f"{page_file}: {problem}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
