@@ -45,7 +45,7 @@ struct Tables {
   std::string strings = std::string(1, '\0');
   std::vector<thrt_group> groups;
   std::map<std::string, std::uint32_t, std::less<>> string_offsets = {{"", 0}};
-  std::map<std::vector<std::byte>, std::int64_t> constant_offsets;
+  std::map<std::string, std::int64_t, std::less<>> constant_offsets;  // by their bytes
 
   std::uint32_t string(const std::string& text) {
     const auto [entry, is_new] = string_offsets.emplace(text, static_cast<std::uint32_t>(strings.size()));
@@ -54,7 +54,9 @@ struct Tables {
   }
 
   std::int64_t constant(const std::vector<std::byte>& bytes) {
-    const auto [entry, is_new] = constant_offsets.emplace(bytes, static_cast<std::int64_t>(constants.size()));
+    const auto [entry, is_new] =
+        constant_offsets.emplace(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                                 static_cast<std::int64_t>(constants.size()));
     if (is_new) {
       constants.insert(constants.end(), bytes.begin(), bytes.end());
       constants.resize((constants.size() + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment);
