@@ -96,7 +96,7 @@ static PLAIN_UNUSED thrt_status plain_fail(thrt_error* error, thrt_status status
 
 /* A crash that the compiler cannot see coming: it leaves out what certainly has no defined result. */
 static PLAIN_UNUSED void plain_crash(void) {
-  int* volatile nowhere = NULL;
+  volatile int* volatile nowhere = NULL;
   *nowhere = 1;
 }
 
