@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace thrt::rl {
 
@@ -22,5 +24,13 @@ struct RunConfig {
 
   PpoConfig ppo;
 };
+
+std::vector<std::string> algorithm_names();
+
+// The defaults of a run: those of RunConfig with the hyper-parameters tuned for the environment, where there are any.
+RunConfig default_config(std::string_view algorithm, std::string_view environment);
+
+// Throws Error naming the setting, its value and what it may be: every field's range, and what they say together.
+void validate(const RunConfig& config);
 
 }  // namespace thrt::rl

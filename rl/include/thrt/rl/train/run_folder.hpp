@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace thrt::rl {
@@ -15,6 +16,9 @@ class RunFolder {
   // Makes a new folder. Throws Error when it exists and is not empty ("resume it or choose another"), or cannot be
   // written; leaves nothing behind then.
   static RunFolder create(const std::filesystem::path& path);
+  // The same in `parent` under the name `stem`, or stem-2, stem-3… when that is taken: never one that another run has,
+  // not even one started at the same moment.
+  static RunFolder create_new_name(const std::filesystem::path& parent, const std::string& stem);
   // Opens one that a run made. Throws Error when it is missing or has no config.toml.
   static RunFolder open(const std::filesystem::path& path);
 
@@ -28,9 +32,17 @@ class RunFolder {
   // Points checkpoints/latest at the checkpoint of `step`, atomically.
   void set_latest(std::int64_t step) const;
 
+  // Removes what create() made and all that was written into it since: for a run that could not start. Does nothing
+  // to a folder that open() opened.
+  void discard() noexcept;
+
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  void fill_new();
+
   std::filesystem::path path_;
+  bool created_ = false;                     // by create(), so its content may go
+  std::vector<std::filesystem::path> made_;  // the folders that create() made, outermost first
 };
 
 }  // namespace thrt::rl

@@ -1,0 +1,69 @@
+// The `thrust` binary: hands the command line to a subcommand and turns what goes wrong into three lines and an exit
+// code (docs/cli.md).
+#include "backends.hpp"
+#include "command_line.hpp"
+#include "eval.hpp"
+#include "report.hpp"
+#include "train.hpp"
+#include "version.hpp"
+
+#include <thrt/plugin/probe.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+
+namespace {
+
+using thrt::cli::Command;
+
+Command add_backends_command(CLI::App& app) {
+  CLI::App* backends = app.add_subcommand("backends", "list the backends, or why a file cannot be used");
+  const auto options = std::make_shared<thrt::cli::BackendsOptions>();
+  backends->add_option("--plugin", options->plugins, "a backend plugin; may be repeated")
+      ->type_name("FILE")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  backends->add_flag("--json", options->json, "one JSON object on standard output and nothing else");
+  return {backends, [options] { return thrt::cli::run_backends(*options); }};
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Trains neural networks, reinforcement learning first, on the backends that this machine has.",
+               "thrust");
+  app.require_subcommand(0, 1);
+  app.allow_extras();  // left-over arguments are reported by us, with the nearest name
+  app.set_version_flag("--version", thrt::cli::version_text());
+  app.footer("`thrust COMMAND --help` shows the options of a command.");
+  const std::vector<Command> commands = {thrt::cli::add_train_command(app), thrt::cli::add_eval_command(app),
+                                         add_backends_command(app), thrt::cli::add_version_command(app)};
+  return thrt::cli::parse_and_run(app, commands, argc, argv);
+}
+
+int fail(const thrt::Error& error) {
+  std::fflush(stdout);
+  std::fputs(thrt::cli::error_text(error).c_str(), stderr);
+  return static_cast<int>(error.kind());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // The child that discovery starts for each plugin: it must not do anything else first.
+  if (argc == 4 && std::strcmp(argv[1], "__probe") == 0) return thrt::probe_main(argv[2], std::atoi(argv[3]));
+  try {
+    return run(argc, argv);
+  } catch (const thrt::Error& error) {
+    return fail(error);
+  } catch (const std::bad_alloc&) {
+    return fail(thrt::Error("out of memory", {}, "fewer environments, shorter rollouts or a smaller network",
+                            thrt::ErrorKind::kRun));
+  } catch (const std::exception& failure) {
+    return fail(thrt::Error(fmt::format("internal error: {}", failure.what()), "a fault of thrust itself",
+                            "report it with the command line", thrt::ErrorKind::kRun));
+  }
+}

@@ -1,0 +1,50 @@
+#include "open_backend.hpp"
+
+#include "report.hpp"
+
+#include <thrt/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace thrt::cli {
+namespace {
+
+void require_precision(const SelectedBackend& backend, const std::string& precision) {
+  const std::vector<std::string_view> names = precision_names(backend.device().precisions);
+  if (std::find(names.begin(), names.end(), precision) != names.end()) return;
+  throw Error(
+      fmt::format("backend {} ({}) has no precision '{}'", backend_name(backend), backend.device().name, precision),
+      names.empty() ? "it names none" : fmt::format("it has {}", fmt::join(names, ", ")),
+      names.empty() ? "another backend" : fmt::format("--precision {}", names.front()));
+}
+
+}  // namespace
+
+SelectedBackend open_backend(const rl::RunConfig& config, const PluginOptions& options) {
+  const BackendSpec spec = BackendSpec::parse(config.backend);
+  const SearchOptions search =
+      search_of_this_process(std::vector<std::filesystem::path>(options.files.begin(), options.files.end()));
+  LoadOptions load;
+  load.validate = options.validate;
+  SelectedBackend backend = load_backend(spec, search, Prober(), load);
+  require_precision(backend, config.precision);
+  return backend;
+}
+
+void report_violations(const SelectedBackend& backend) {
+  const std::vector<std::string> violations = backend.plugin->violations();
+  if (violations.empty()) return;
+  constexpr std::size_t kShown = 20;
+  const std::size_t shown = std::min(violations.size(), kShown);
+  const auto end = violations.begin() + static_cast<std::ptrdiff_t>(shown);
+  throw Error(fmt::format("plugin {} or its host broke {} rules of the ABI", backend.plugin->file().string(),
+                          violations.size()),
+              fmt::format("{}{}", fmt::join(violations.begin(), end, "\n       "),
+                          shown < violations.size() ? "\n       ..." : ""),
+              "sdk/include/thrt/abi.h has the rules", ErrorKind::kRun);
+}
+
+}  // namespace thrt::cli

@@ -1,0 +1,23 @@
+// Ctrl-C and SIGTERM: the first asks for a clean stop, the second ends the process at once.
+#pragma once
+
+#include <csignal>
+
+namespace thrt::cli {
+
+// Handles both signals while it lives; one at a time.
+class StopSignal {
+ public:
+  StopSignal();
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  bool requested() const;
+
+ private:
+  struct sigaction old_interrupt_ {};
+  struct sigaction old_terminate_ {};
+};
+
+}  // namespace thrt::cli

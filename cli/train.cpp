@@ -1,0 +1,195 @@
+#include "train.hpp"
+
+#include "open_backend.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "run_options.hpp"
+#include "stop_signal.hpp"
+
+#include <thrt/error.hpp>
+#include <thrt/rl/train/config_file.hpp>
+#include <thrt/rl/train/trainer.hpp>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+#include <optional>
+
+namespace thrt::cli {
+namespace {
+
+constexpr int kInterrupted = 130;  // as a shell reports a process that SIGINT ended
+
+struct TrainCommand {
+  explicit TrainCommand(CLI::App& app) : settings(app) {}
+
+  RunOptions settings;
+  std::string config_file;
+  std::string run_dir;
+  std::string resume;
+  bool json = false;
+  PluginOptions plugins;
+};
+
+// What is to be done, known before anything is made.
+struct Plan {
+  rl::RunConfig config;
+  std::optional<rl::RunFolder> resumed;
+  bool config_changed = false;  // of the resumed run
+};
+
+Plan plan_resumed(const TrainCommand& command) {
+  for (const auto& [name, value] : {std::pair{"--config", &command.config_file}, {"--run-dir", &command.run_dir}}) {
+    if (!value->empty()) {
+      throw Error(fmt::format("{} and --resume exclude each other", name),
+                  "a resumed run has its own settings and folder", "leave one of them out");
+    }
+  }
+  Plan plan{.config = {}, .resumed = rl::RunFolder::open(command.resume)};
+  plan.config = rl::read_config(*plan.resumed);
+  const rl::RunConfig before = plan.config;
+  command.settings.refuse_conflicts(plan.config, {"total_timesteps", "threads", "backend"});
+  command.settings.apply(plan.config);
+  plan.config_changed = rl::to_toml(before) != rl::to_toml(plan.config);
+  return plan;
+}
+
+Plan plan_new(const TrainCommand& command) {
+  // Which environment it is decides the defaults, which come before the file, which comes before the options.
+  rl::RunConfig named;
+  named.algorithm.clear();
+  if (!command.config_file.empty()) rl::apply_config_file(command.config_file, named);
+  command.settings.apply(named);
+  if (named.algorithm.empty() || named.environment.empty()) {
+    throw Error(named.algorithm.empty() ? "no algorithm to train with" : "no environment to train in",
+                "`thrust train` takes ALGO and ENV, unless --config or --resume name them",
+                "thrust train ppo CartPole-v1");
+  }
+  Plan plan{.config = rl::default_config(named.algorithm, named.environment), .resumed = {}};
+  if (!command.config_file.empty()) rl::apply_config_file(command.config_file, plan.config);
+  command.settings.apply(plan.config);
+  return plan;
+}
+
+rl::RunFolder make_folder(const TrainCommand& command, const rl::RunConfig& config) {
+  if (!command.run_dir.empty()) return rl::RunFolder::create(command.run_dir);
+  const std::time_t now = std::time(nullptr);
+  return rl::RunFolder::create_new_name("runs", fmt::format("{}__{}__{}__{:%Y%m%d-%H%M%S}", config.environment,
+                                                            config.algorithm, config.seed, fmt::localtime(now)));
+}
+
+void print_summary(const rl::TrainResult& result, const rl::RunFolder& folder) {
+  const rl::TrainProgress& last = result.last;
+  const std::string run = shell_word(folder.path().string());
+  fmt::print("{} at step {} after {:.2f} s ({} steps/s), mean return {} over the last {} episodes\n",
+             result.interrupted ? "interrupted" : "done", grouped(last.step), result.seconds,
+             short_number(last.steps_per_second), mean_text(last.mean_return),
+             std::min<std::int64_t>(last.episodes, 100));
+  const double parts = result.acting_seconds + result.environment_seconds + result.update_seconds;
+  const auto percent = [&](double seconds) { return result.seconds > 0.0 ? 100.0 * seconds / result.seconds : 0.0; };
+  fmt::print(
+      "time: acting {:.2f} s ({:.0f} %), environment {:.2f} s ({:.0f} %), update {:.2f} s ({:.0f} %), other {:.2f} s; "
+      "set-up {:.2f} s\n",
+      result.acting_seconds, percent(result.acting_seconds), result.environment_seconds,
+      percent(result.environment_seconds), result.update_seconds, percent(result.update_seconds),
+      std::max(0.0, result.seconds - parts), result.setup_seconds);
+  fmt::print("run folder: {}\n", folder.path().string());
+  if (result.interrupted) {
+    fmt::print("checkpoint: {}\nnext: thrust train --resume {}\n", result.checkpoint, run);
+  } else {
+    fmt::print("next: thrust eval {}\n", run);
+  }
+  std::fflush(stdout);
+}
+
+void print_json(const rl::TrainResult& result, const rl::RunFolder& folder, const SelectedBackend& backend) {
+  const nlohmann::ordered_json object = {{"run", folder.path().string()},
+                                         {"checkpoint", result.checkpoint},
+                                         {"interrupted", result.interrupted},
+                                         {"step", result.last.step},
+                                         {"episodes", result.last.episodes},
+                                         {"mean_return", result.last.mean_return},
+                                         {"seconds", result.seconds},
+                                         {"setup_seconds", result.setup_seconds},
+                                         {"steps_per_second", result.last.steps_per_second},
+                                         {"acting_seconds", result.acting_seconds},
+                                         {"environment_seconds", result.environment_seconds},
+                                         {"update_seconds", result.update_seconds},
+                                         {"backend", backend_name(backend)}};
+  fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  std::fflush(stdout);
+}
+
+// Trains in a folder that is there. A run that fails before its first update leaves nothing behind.
+rl::TrainResult train_in(rl::RunFolder& folder, const Plan& plan, const SelectedBackend& backend,
+                         const StopSignal& stop, ProgressPrinter* printer) {
+  bool updated = false;
+  rl::TrainHooks hooks;
+  hooks.stop_requested = [&] { return stop.requested(); };
+  hooks.progress = [&](const rl::TrainProgress& progress) {
+    updated = true;
+    if (printer != nullptr) printer->update(progress);
+  };
+  if (printer != nullptr) hooks.note = [&](const std::string& line) { printer->note(line); };
+  try {
+    if (!plan.resumed || plan.config_changed) rl::write_config(folder, plan.config);
+    rl::TrainResult result = rl::train(backend, plan.config, folder, hooks);
+    if (printer != nullptr) printer->finish();
+    return result;
+  } catch (...) {
+    if (printer != nullptr) printer->finish();
+    if (!updated) folder.discard();  // does nothing to a resumed one
+    throw;
+  }
+}
+
+int run_train(const TrainCommand& command) {
+  const Plan plan = command.resume.empty() ? plan_new(command) : plan_resumed(command);
+  rl::validate(plan.config);
+  const SelectedBackend backend = open_backend(plan.config, command.plugins);
+  const StopSignal stop;
+  rl::RunFolder folder = plan.resumed ? *plan.resumed : make_folder(command, plan.config);
+
+  ProgressPrinter printer(stdout, is_terminal(stdout));
+  if (!command.json) {
+    printer.note(first_line(backend, plan.config));
+    printer.note(fmt::format("run folder: {}", folder.path().string()));
+  }
+  const rl::TrainResult result = train_in(folder, plan, backend, stop, command.json ? nullptr : &printer);
+  if (command.json) {
+    print_json(result, folder, backend);
+  } else {
+    print_summary(result, folder);
+  }
+  report_violations(backend);
+  return result.interrupted ? kInterrupted : 0;
+}
+
+}  // namespace
+
+Command add_train_command(CLI::App& app) {
+  CLI::App* train = app.add_subcommand("train", "train an agent");
+  const auto command = std::make_shared<TrainCommand>(*train);
+  const auto option = [&](const char* name, std::string& value, const char* type, const char* help) {
+    train->add_option(name, value, help)->type_name(type)->group("Run");
+  };
+  option("--config", command->config_file, "FILE", "settings from a TOML file, such as another run's config.toml");
+  option("--run-dir", command->run_dir, "DIR", "a new folder for the run [runs/ENV__ALGO__SEED__TIME]");
+  option("--resume", command->resume, "DIR", "go on with the run of that folder from its newest checkpoint");
+  train->add_option("--plugin", command->plugins.files, "a backend plugin; may be repeated")
+      ->type_name("FILE")
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->group("Run");
+  train->add_flag("--validate", command->plugins.validate, "check every call to the backend against the ABI's rules")
+      ->group("Run");
+  train->add_flag("--json", command->json, "one JSON object on standard output and nothing else")->group("Run");
+  train->footer(tuned_defaults_text());
+  return {train, [command] { return run_train(*command); }};
+}
+
+}  // namespace thrt::cli
