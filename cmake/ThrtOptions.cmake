@@ -22,6 +22,10 @@ function(thrt_target_defaults target)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic -Wshadow
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
+    # A designated initialiser leaves the rest at its default on purpose.
+    -Wno-missing-field-initializers
+    # GCC 12 sees overlaps inside its own std::string (GCC bug 105651).
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
     # Same bits on every compiler and optimisation level: no contraction of a*b+c behind our back.
     -ffp-contract=off)
   if(THRT_WERROR)

@@ -239,7 +239,9 @@ TEST_P(PpoTest, ActingSamplesFromThePolicy) {
       EXPECT_NEAR(log_probs[i], std::log(std::array{0.2, 0.3, 0.5}[static_cast<std::size_t>(actions[i])]), 1e-5);
     }
     if (run == 0) first = actions;
-    if (run == 1) EXPECT_NE(first, actions) << "the random state does not advance";
+    if (run == 1) {
+      EXPECT_NE(first, actions) << "the random state does not advance";
+    }
   }
   // 20 000 draws: five standard deviations are under 0.018.
   EXPECT_NEAR(counts[0] / 20000.0, 0.2, 0.018);
