@@ -45,7 +45,7 @@ class ProgramBuilder {
     const std::size_t bytes = elements.size() * sizeof(T);
     const std::size_t first = constants_.size();
     constants_.resize(first + (bytes + sizeof(Chunk) - 1) / sizeof(Chunk));
-    if (bytes > 0) std::memcpy(constants_.data() + first, elements.data(), bytes);
+    if (bytes > 0) std::memcpy(constants_[first].bytes, elements.data(), bytes);
     return op(ir::OpKind::CONSTANT, {}, {offset}, type);
   }
 
