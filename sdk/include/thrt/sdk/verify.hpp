@@ -3,7 +3,7 @@
 // has to believe.
 //
 // Beyond abi.h's text, so that hostile programs end soon: at most 16 sub-programs deep, 2^22 ops and 2^60 bytes of
-// values in all, and each sub-program belongs to exactly one op.
+// values in all, a sub-program counted as often as it is used.
 #pragma once
 
 #include <thrt/abi.h>
