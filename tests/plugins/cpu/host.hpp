@@ -1,4 +1,4 @@
-// A small host: loads a backend plugin through its two symbols and runs programs of the builder on it.
+// A small host: loads a backend plugin through its two symbols and runs programs on it.
 #pragma once
 
 #include "../../sdk/program_builder.hpp"
@@ -31,6 +31,39 @@ std::vector<T> elements_of(const Bytes& bytes) {
   if (!bytes.empty()) std::memcpy(elements.data(), bytes.data(), bytes.size());
   return elements;
 }
+
+// The program builder in the shape these tests like.
+class Builder : public ProgramBuilder {
+ public:
+  using ProgramBuilder::ProgramBuilder;
+
+  // An output of an input slot's name makes it state.
+  void output(const std::string& name, std::uint32_t value) {
+    for (std::uint32_t i = 0; i < slots.size(); ++i) {
+      if (name == strings.data() + slots[i].name) {
+        state_output(i, value);
+        return;
+      }
+    }
+    ProgramBuilder::output(name, value);
+  }
+
+  template <class T>
+  std::uint32_t constant(const Type& type, const std::vector<T>& elements) {
+    return ProgramBuilder::constant(type, elements.data());
+  }
+
+  // The first result; the others follow it.
+  std::uint32_t repeat(std::int64_t trips, const std::vector<std::uint32_t>& carried,
+                       const std::vector<std::uint32_t>& invariant, std::shared_ptr<Builder> body) {
+    std::vector<std::uint32_t> list = carried;
+    list.insert(list.end(), invariant.begin(), invariant.end());
+    return ProgramBuilder::repeat(std::move(body), trips, static_cast<std::int64_t>(carried.size()), list)[0];
+  }
+
+  ir::Type type(std::uint32_t value) const { return ir::type_of(values[value]); }
+  const thrt_program& built() { return build(); }
+};
 
 // What a call of the table answered when it failed.
 class HostError : public std::runtime_error {
@@ -78,8 +111,8 @@ class Host {
 // A compiled and bound program with a buffer for each slot.
 class Loaded {
  public:
-  Loaded(Host& host, ProgramBuilder& builder, std::uint32_t flags = 0) : host_(host) {
-    const thrt_program& program = builder.program();
+  Loaded(Host& host, Builder& builder, std::uint32_t flags = 0) : host_(host) {
+    const thrt_program& program = builder.built();
     const thrt_compile_options options{sizeof(thrt_compile_options), flags};
     info.struct_size = sizeof info;
     host.check(host.api->compile(host.context, &program, &options, &executable_, &info, host.error()));
@@ -150,13 +183,13 @@ class Loaded {
 };
 
 // Runs once: inputs by slot name, all written slots back.
-inline std::map<std::string, Bytes> run_once(Host& host, ProgramBuilder& builder,
-                                             const std::map<std::string, Bytes>& inputs, std::uint32_t flags = 0) {
+inline std::map<std::string, Bytes> run_once(Host& host, Builder& builder, const std::map<std::string, Bytes>& inputs,
+                                             std::uint32_t flags = 0) {
   Loaded loaded(host, builder, flags);
   for (const auto& [name, data] : inputs) loaded.set(name, data);
   loaded.run();
   std::map<std::string, Bytes> outputs;
-  const thrt_program& program = builder.program();
+  const thrt_program& program = builder.built();
   for (std::uint32_t i = 0; i < program.slot_count; ++i) {
     if (program.slots[i].output_value == THRT_NONE) continue;
     const std::string name = program.strings + program.slots[i].name;

@@ -53,7 +53,7 @@ void expect_close(const RandomOp& op, const std::vector<double>& got, const Naiv
 }
 
 void run_op(Host& host, const RandomOp& op) {
-  ProgramBuilder builder;
+  Builder builder;
   std::vector<std::uint32_t> operands;
   std::map<std::string, Bytes> inputs;
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
@@ -267,7 +267,7 @@ class Chain {
   }
 
   OpGenerator generator_;
-  ProgramBuilder builder_;
+  Builder builder_;
   std::vector<std::uint32_t> ids_;
   std::vector<Naive> values_;
   std::vector<ir::Type> states_;
