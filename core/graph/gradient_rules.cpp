@@ -86,11 +86,16 @@ Parts binary_gradients(const Context& c) {
     case OpKind::REM:
       return both([&] { return g; }, [&] { return -(g * trunc(a / b)); });
     case OpKind::POW:
-      return both([&] { return g * b * pow(a, b - 1.0); },
-                  [&] {
-                    const Tensor positive = greater(a, 0.0);
-                    return g * c.y * select(positive, log(select(positive, a, like(a, 1.0))), zeros(a));
-                  });
+      return both(
+          [&] {
+            // At 0^0 the power below is infinite, and 0 times it NaN; any positive exponent gives the 0 that is meant.
+            const Tensor both_zero = equal(a, zeros(a)) & equal(b, zeros(b));
+            return g * b * pow(a, select(both_zero, like(b, 1.0), b - 1.0));
+          },
+          [&] {
+            const Tensor positive = greater(a, 0.0);
+            return g * c.y * select(positive, log(select(positive, a, like(a, 1.0))), zeros(a));
+          });
     case OpKind::MAX:
       return both([&] { return g * share_of_larger(a, b); }, [&] { return g * share_of_larger(b, a); });
     case OpKind::MIN:
@@ -172,7 +177,7 @@ Parts scatter_add_gradients(const Context& c) {
   if (!c.wanted[2]) return {c.g, {}, {}};
   const Tensor indices = c.x[1], updates = c.x[2];
   // An update whose index is outside was dropped.
-  const Tensor valid = (!less(indices, 0.0)) & less(indices, static_cast<double>(c.x[0].dim(axis)));
+  const Tensor valid = invert(less(indices, 0.0)) & less(indices, static_cast<double>(c.x[0].dim(axis)));
   Axes axes;
   for (int d = 0; d < indices.rank(); ++d) axes.push_back(axis + d);
   const Tensor mask = broadcast_in(valid, updates.shape(), axes);

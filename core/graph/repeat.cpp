@@ -77,7 +77,19 @@ NamedTensors splice(Graph& dst, const Graph& src, const NamedTensors& inputs) {
   return outputs;
 }
 
+// What repeat gives without a single iteration. (The body could not be arranged: its rows do not fit into rings of no
+// rows.)
+static NamedTensors repeat_never(Graph& graph, const Graph& body) {
+  NamedTensors outputs;
+  for (const Graph::Slot& slot : body.slots()) {
+    if (slot.kind == Graph::SlotKind::kState) graph.state(slot.name, slot.type, slot.init);
+    if (slot.kind == Graph::SlotKind::kOutput) outputs[slot.name] = full(graph, stacked(slot.type, 0), 0.0);
+  }
+  return outputs;
+}
+
 NamedTensors repeat(Graph& graph, std::int64_t trips, const Graph& body, const NamedTensors& inputs) {
+  if (trips == 0) return repeat_never(graph, body);
   auto loop = std::make_shared<Graph>(arranged(body, trips));
   std::vector<Tensor> carried, invariants;
   for (const Graph::Slot& slot : loop->slots()) {

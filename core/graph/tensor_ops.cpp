@@ -102,7 +102,7 @@ Tensor like(Tensor x, double value) {
 Tensor operator-(Tensor x) {
   return unary(OpKind::NEG, x);
 }
-Tensor operator!(Tensor x) {
+Tensor invert(Tensor x) {
   return unary(OpKind::NOT, x);
 }
 Tensor abs(Tensor x) {
@@ -238,7 +238,7 @@ Tensor equal(Tensor a, Tensor b) {
   return binary(OpKind::EQ, a, b);
 }
 Tensor not_equal(Tensor a, Tensor b) {
-  return !equal(a, b);
+  return invert(equal(a, b));
 }
 Tensor less(Tensor a, Tensor b) {
   return binary(OpKind::LT, a, b);

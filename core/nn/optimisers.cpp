@@ -17,7 +17,7 @@ void require_pairs(Graph& graph, const std::string& optimiser, std::span<const s
     throw Error(fmt::format("{}: {} gradients for {} parameters", optimiser, gradients.size(), parameters.size()));
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const Type& type = graph.current(parameters[i]).type();
+    const Type type = graph.current(parameters[i]).type();
     if (!(type == gradients[i].type())) {
       throw Error(fmt::format("{}: parameter '{}' is {} and its gradient {}", optimiser, parameters[i], type.str(),
                               gradients[i].type().str()));

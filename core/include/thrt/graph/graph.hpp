@@ -42,8 +42,9 @@ class Tensor {
 
   Graph& graph() const { return *graph_; }
   ValueId id() const { return id_; }
-  const Type& type() const;
-  const Shape& shape() const { return type().shape; }
+  // By value: the graph's own list moves when an op is appended.
+  Type type() const;
+  Shape shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
   int rank() const { return shape().rank(); }
   std::int64_t dim(int axis) const { return shape()[axis < 0 ? axis + rank() : axis]; }
@@ -165,7 +166,7 @@ class Graph {
   std::string location_;
 };
 
-inline const Type& Tensor::type() const {
+inline Type Tensor::type() const {
   return graph_->type(id_);
 }
 

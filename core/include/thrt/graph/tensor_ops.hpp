@@ -25,7 +25,7 @@ Tensor like(Tensor x, double value);  // x's type, every element `value`
 
 // One value.
 Tensor operator-(Tensor x);
-Tensor operator!(Tensor x);
+Tensor invert(Tensor x);  // every bit; for bool: not (no operator!, which would hide whether a Tensor is there at all)
 Tensor abs(Tensor x);
 Tensor sign(Tensor x);
 Tensor floor(Tensor x);
