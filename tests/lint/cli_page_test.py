@@ -13,16 +13,6 @@ def help_of(binary, *command):
     return subprocess.run([binary, *command, "--help"], check=True, capture_output=True, text=True).stdout
 
 
-def options_of(help_text):
-    """Options that are defined there: those at the beginning of a line, after at most a short name."""
-    found = set()
-    for line in help_text.splitlines():
-        match = re.match(r"^\s+(?:-\w,\s*)?(--\S.*?)(?:\s{2,}|\s[A-Z[:]|$)", line)
-        if match:
-            found |= set(OPTION.findall(match.group(1)))
-    return found
-
-
 def section_of(page, command):
     """The page from the heading that names the command to the next heading of that level."""
     match = re.search(rf"^## `thrust {command}\b.*?(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
@@ -34,7 +24,7 @@ def main():
     page = pathlib.Path(page_file).read_text(encoding="utf-8")
     problems = []
     for command in COMMANDS:
-        offered = options_of(help_of(binary, command)) - {"--help"}
+        offered = set(OPTION.findall(help_of(binary, command))) - {"--help"}
         described = set(OPTION.findall(section_of(page, command)))
         if command == "train" and len(offered) < 20:
             problems.append(f"the help of train was not understood: {sorted(offered)}")
