@@ -105,9 +105,11 @@ TEST(MergeCommonSubexpressions, MergesEqualOpsAndKeepsDifferentOnes) {
   graph.output("c", sum(x, {1}));
   graph.output("d", cast(random_bits(rng, {2}), DType::kF32) + cast(random_bits(rng, {2}), DType::kF32));
   graph.output("e", x * 3.0);
+  graph.output("f", slice(x, 1, 0, 2) * slice(x, 1, 1, 2));  // alike but for their attributes
   const Graph merged = eliminate_dead_code(merge_common_subexpressions(graph));
   EXPECT_EQ(count(merged, OpKind::EXP), 1u);
-  EXPECT_EQ(count(merged, OpKind::MUL), 2u);
+  EXPECT_EQ(count(merged, OpKind::MUL), 3u);
+  EXPECT_EQ(count(merged, OpKind::SLICE), 2u);
   EXPECT_EQ(count(merged, OpKind::REDUCE_SUM), 2u);
   EXPECT_EQ(count(merged, OpKind::RANDOM_BITS), 1u);
   EXPECT_EQ(count(merged, OpKind::CONSTANT), 2u);
