@@ -90,6 +90,21 @@ TEST_P(EveryOp, EqualsItsDefinition) {
   }
 }
 
+#ifdef THRT_REFERENCE_PLUGIN
+// The two backends and the definition agree three ways, so a fault of one of them has a name.
+TEST_P(EveryOp, EqualsItsDefinitionOnTheReferenceBackendToo) {
+  static Host reference(THRT_REFERENCE_PLUGIN);
+  const OpKind kind = GetParam().kind;
+  for (int seed = 1000; seed < 1040; ++seed) {
+    OpGenerator generator(static_cast<std::uint32_t>(seed * 977 + static_cast<int>(kind)));
+    const RandomOp op = generator.make(kind);
+    SCOPED_TRACE(describe(op));
+    ASSERT_NO_FATAL_FAILURE(run_op(cpu(), op));
+    ASSERT_NO_FATAL_FAILURE(run_op(reference, op));
+  }
+}
+#endif
+
 std::vector<ir::OpInfo> single_ops() {
   std::vector<ir::OpInfo> list;
   for (const ir::OpInfo& info : ir::all_ops()) {
@@ -281,6 +296,10 @@ TEST(CpuChains, RandomProgramsGiveTheExactResult) {
     Chain chain(seed);
     ASSERT_NO_FATAL_FAILURE(chain.expect_on(cpu(), 0));
     ASSERT_NO_FATAL_FAILURE(chain.expect_on(cpu(), THRT_COMPILE_DEBUG));
+#ifdef THRT_REFERENCE_PLUGIN
+    static Host reference(THRT_REFERENCE_PLUGIN);
+    ASSERT_NO_FATAL_FAILURE(chain.expect_on(reference, 0));
+#endif
   }
 }
 
