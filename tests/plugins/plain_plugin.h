@@ -64,22 +64,32 @@
     return THRT_OK;                                                                                         \
   }
 
+/* Every buffer, executable and binding starts with one: a context frees what is left in its list. */
+typedef struct plain_node {
+  struct plain_node* previous;
+  struct plain_node* next;
+  void* memory; /* of the object besides itself, or null */
+} plain_node;
+
 struct thrt_plugin {
   uint32_t contexts;
 };
 struct thrt_context {
   thrt_plugin* plugin;
+  plain_node objects; /* the ring's start */
   thrt_stats stats;
   thrt_ticket ticket;
 };
 struct thrt_buffer {
+  plain_node node; /* its memory holds the bytes */
   uint64_t bytes;
-  char* memory;
 };
 struct thrt_executable {
+  plain_node node;
   uint32_t slots;
 };
 struct thrt_binding {
+  plain_node node;
   thrt_executable* executable;
 };
 
@@ -92,6 +102,28 @@ static PLAIN_UNUSED thrt_status plain_fail(thrt_error* error, thrt_status status
     strncpy(error->message, message, sizeof error->message - 1);
   }
   return status;
+}
+
+/* An object of `bytes` with `memory_bytes` besides, zeroed and in the context's list; null when there is no memory. */
+static PLAIN_UNUSED void* plain_new(thrt_context* context, size_t bytes, size_t memory_bytes) {
+  plain_node* node = (plain_node*)calloc(1, bytes);
+  if (node == NULL) return NULL;
+  if (memory_bytes > 0 && (node->memory = calloc(memory_bytes, 1)) == NULL) {
+    free(node);
+    return NULL;
+  }
+  node->previous = &context->objects;
+  node->next = context->objects.next;
+  node->next->previous = node;
+  context->objects.next = node;
+  return node;
+}
+static PLAIN_UNUSED void plain_delete(void* object) {
+  plain_node* node = (plain_node*)object;
+  node->previous->next = node->next;
+  node->next->previous = node->previous;
+  free(node->memory);
+  free(node);
 }
 
 /* A crash that the compiler cannot see coming: it leaves out what certainly has no defined result. */
@@ -158,11 +190,13 @@ static PLAIN_UNUSED thrt_status plain_context_create(thrt_plugin* plugin, const 
   *context = (thrt_context*)calloc(1, sizeof(thrt_context));
   if (*context == NULL) return plain_fail(error, THRT_OUT_OF_MEMORY, "no host memory");
   (*context)->plugin = plugin;
+  (*context)->objects.previous = (*context)->objects.next = &(*context)->objects;
   (*context)->stats.bytes_budget = options->memory_budget != 0 ? options->memory_budget : (uint64_t)1 << 30;
   ++plugin->contexts;
   return THRT_OK;
 }
 static PLAIN_UNUSED void plain_context_destroy(thrt_context* context) {
+  while (context->objects.next != &context->objects) plain_delete(context->objects.next);
   --context->plugin->contexts;
   free(context);
 }
@@ -180,14 +214,9 @@ static PLAIN_UNUSED thrt_status plain_buffer_create(thrt_context* context, const
   if (options->bytes > stats->bytes_budget - stats->bytes_allocated) {
     return plain_fail(error, THRT_OVER_BUDGET, "the memory budget does not allow the buffer");
   }
-  made = (thrt_buffer*)calloc(1, sizeof(thrt_buffer));
+  made = (thrt_buffer*)plain_new(context, sizeof(thrt_buffer), options->bytes);
   if (made == NULL) return plain_fail(error, THRT_OUT_OF_MEMORY, "no host memory");
   made->bytes = options->bytes;
-  made->memory = (char*)calloc(options->bytes + 1, 1);
-  if (made->memory == NULL) {
-    free(made);
-    return plain_fail(error, THRT_OUT_OF_MEMORY, "no host memory");
-  }
   ++stats->buffers;
   stats->bytes_allocated += options->bytes;
   if (stats->bytes_peak < stats->bytes_allocated) stats->bytes_peak = stats->bytes_allocated;
@@ -197,14 +226,13 @@ static PLAIN_UNUSED thrt_status plain_buffer_create(thrt_context* context, const
 static PLAIN_UNUSED void plain_buffer_destroy(thrt_context* context, thrt_buffer* buffer) {
   --context->stats.buffers;
   context->stats.bytes_allocated -= buffer->bytes;
-  free(buffer->memory);
-  free(buffer);
+  plain_delete(buffer);
 }
 static PLAIN_UNUSED thrt_status plain_upload(thrt_context* context, thrt_buffer* buffer, uint64_t offset,
                                              const void* source, uint64_t bytes, thrt_ticket* ticket,
                                              thrt_error* error) {
   (void)error;
-  if (bytes > 0) memcpy(buffer->memory + offset, source, bytes);
+  if (bytes > 0) memcpy((char*)buffer->node.memory + offset, source, bytes);
   context->stats.bytes_uploaded += bytes;
   *ticket = ++context->ticket;
   return THRT_OK;
@@ -213,7 +241,7 @@ static PLAIN_UNUSED thrt_status plain_download(thrt_context* context, thrt_buffe
                                                void* destination, uint64_t bytes, thrt_ticket* ticket,
                                                thrt_error* error) {
   (void)error;
-  if (bytes > 0) memcpy(destination, buffer->memory + offset, bytes);
+  if (bytes > 0) memcpy(destination, (char*)buffer->node.memory + offset, bytes);
   context->stats.bytes_downloaded += bytes;
   *ticket = ++context->ticket;
   return THRT_OK;
@@ -238,7 +266,7 @@ static PLAIN_UNUSED thrt_status plain_compile(thrt_context* context, const thrt_
                                               const thrt_compile_options* options, thrt_executable** executable,
                                               thrt_executable_info* info, thrt_error* error) {
   (void)options;
-  *executable = (thrt_executable*)calloc(1, sizeof(thrt_executable));
+  *executable = (thrt_executable*)plain_new(context, sizeof(thrt_executable), 0);
   if (*executable == NULL) return plain_fail(error, THRT_OUT_OF_MEMORY, "no host memory");
   (*executable)->slots = program->slot_count;
   ++context->stats.executables;
@@ -254,7 +282,7 @@ static PLAIN_UNUSED thrt_status plain_compile(thrt_context* context, const thrt_
 }
 static PLAIN_UNUSED void plain_executable_destroy(thrt_context* context, thrt_executable* executable) {
   --context->stats.executables;
-  free(executable);
+  plain_delete(executable);
 }
 static PLAIN_UNUSED thrt_status plain_bind(thrt_context* context, thrt_executable* executable,
                                            const thrt_slot_buffer* slots, uint32_t slot_count, thrt_binding** binding,
@@ -262,7 +290,7 @@ static PLAIN_UNUSED thrt_status plain_bind(thrt_context* context, thrt_executabl
   (void)slots;
   *binding = NULL;
   if (slot_count != executable->slots) return plain_fail(error, THRT_INVALID_ARGUMENT, "one entry per slot, please");
-  *binding = (thrt_binding*)calloc(1, sizeof(thrt_binding));
+  *binding = (thrt_binding*)plain_new(context, sizeof(thrt_binding), 0);
   if (*binding == NULL) return plain_fail(error, THRT_OUT_OF_MEMORY, "no host memory");
   (*binding)->executable = executable;
   ++context->stats.bindings;
@@ -270,7 +298,7 @@ static PLAIN_UNUSED thrt_status plain_bind(thrt_context* context, thrt_executabl
 }
 static PLAIN_UNUSED void plain_binding_destroy(thrt_context* context, thrt_binding* binding) {
   --context->stats.bindings;
-  free(binding);
+  plain_delete(binding);
 }
 static PLAIN_UNUSED thrt_status plain_enqueue(thrt_context* context, thrt_binding* binding, uint32_t repeat,
                                               thrt_ticket* ticket, thrt_error* error) {

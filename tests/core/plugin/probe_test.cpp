@@ -32,7 +32,7 @@ TEST_P(EvilPlugin, IsNamedAndHidesNoOther) {
   folder.add(GetParam().id);
   folder.add("null", "");
   const bool hangs = std::string(GetParam().id).rfind("hangs", 0) == 0;
-  const Discovery discovery = discover(folder.search(), test_prober(hangs ? milliseconds(1500) : milliseconds(20000)));
+  const Discovery discovery = discover(folder.search(), test_prober(hangs ? milliseconds(3000) : milliseconds(20000)));
   EXPECT_THAT(only_reason(discovery), HasSubstr(GetParam().reason));
   ASSERT_EQ(discovery.backends.size(), 1u);
   EXPECT_EQ(discovery.backends[0].manifest.id, "null");
@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Evil{"crashes_in_constructor", "crashed (SIGSEGV) during load"},
                     Evil{"exits_in_constructor", "exited with 0 during load without an answer"},
                     Evil{"exports_nothing", "not a thrust plugin: it does not export thrt_backend_manifest_v1"},
-                    Evil{"hangs_in_enumerate", "hung 1.5 s in enumerate"}, Evil{"hangs_on_load", "hung 1.5 s in load"},
+                    Evil{"hangs_in_enumerate", "hung 3 s in enumerate"}, Evil{"hangs_on_load", "hung 3 s in load"},
                     Evil{"missing_function", "its function table lacks enqueue"},
                     Evil{"missing_library", "libthrt_test_absent.so: cannot open shared object file"},
                     Evil{"newer_host", "needs a host with ABI 1.99 or newer, this binary has ABI 1.0"},
@@ -117,7 +117,7 @@ TEST(Probe, AHangingPluginEndsWithTheTimeout) {
   EXPECT_FALSE(report.usable);
   EXPECT_THAT(report.reason, MatchesRegex("hung 0\\.3 s in (start|load)"));
   EXPECT_GE(took, milliseconds(300));
-  EXPECT_LT(took, milliseconds(2000));
+  EXPECT_LT(took, milliseconds(10000));  // a busy machine is slow to end it
 }
 
 TEST(Probe, TheReportCarriesTheDevices) {
