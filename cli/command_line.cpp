@@ -70,6 +70,12 @@ int parse_and_run(CLI::App& app, const std::vector<Command>& commands, int argc,
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help and --version
     return app.exit(success);
+  } catch (const CLI::ArgumentMismatch& failure) {  // "--seed: 1 required N missing", "--seed: At Most 1 required …"
+    const std::string_view text = failure.what();
+    const std::string_view option = text.substr(0, text.find(':'));
+    const bool twice = text.find("At Most") != std::string_view::npos;
+    throw Error(fmt::format("{} {}", option, twice ? "was given more than once" : "has no value"),
+                twice ? "it takes one value" : "a value has to follow it", "`thrust COMMAND --help` lists the options");
   } catch (const CLI::ParseError& failure) {
     std::string called = "thrust";
     for (const Command& command : commands) {

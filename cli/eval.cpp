@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 namespace thrt::cli {
 namespace {
@@ -23,12 +24,12 @@ namespace {
 namespace fs = std::filesystem;
 
 struct EvalCommand {
-  std::string run;
-  std::string checkpoint;
+  std::optional<std::string> run;
+  std::optional<std::string> checkpoint;
   std::string episodes = "100";
   std::string seed = "1000000";
-  std::string backend;
-  std::string threads;
+  std::optional<std::string> backend;
+  std::optional<std::string> threads;
   bool stochastic = false;
   bool json = false;
   PluginOptions plugins;
@@ -57,19 +58,19 @@ fs::path newest(const rl::RunFolder& folder) {
 // RUN is a run's folder, or a file of its checkpoints folder.
 Subject find_subject(const EvalCommand& command) {
   std::error_code failure;
-  const fs::path run = command.run;
+  const fs::path run = *command.run;
   if (!fs::is_regular_file(run, failure)) {
     rl::RunFolder folder = rl::RunFolder::open(run);
-    fs::path checkpoint = command.checkpoint.empty() ? newest(folder) : existing(command.checkpoint);
+    fs::path checkpoint = command.checkpoint ? existing(*command.checkpoint) : newest(folder);
     return {std::move(folder), std::move(checkpoint)};
   }
-  if (!command.checkpoint.empty()) {
-    throw Error(fmt::format("--checkpoint {} and the file '{}' are two checkpoints", command.checkpoint, command.run),
+  if (command.checkpoint) {
+    throw Error(fmt::format("--checkpoint {} and the file '{}' are two checkpoints", *command.checkpoint, *command.run),
                 "RUN is a file already", "name the run's folder, or leave --checkpoint out");
   }
   const fs::path owner = fs::absolute(run).lexically_normal().parent_path().parent_path();
   if (!fs::exists(owner / "config.toml", failure)) {
-    throw Error(fmt::format("'{}' is not in a run folder", command.run),
+    throw Error(fmt::format("'{}' is not in a run folder", *command.run),
                 fmt::format("'{}' has no config.toml, which says what network it is", owner.string()),
                 "thrust eval RUN --checkpoint FILE with the run it is from");
   }
@@ -78,10 +79,10 @@ Subject find_subject(const EvalCommand& command) {
   return {std::move(folder), std::move(checkpoint)};
 }
 
-void set(rl::RunConfig& config, std::string_view name, const std::string& text) {
-  if (text.empty()) return;
+void set(rl::RunConfig& config, std::string_view name, const std::optional<std::string>& text) {
+  if (!text) return;
   for (const rl::Field& field : rl::run_fields()) {
-    if (field.name == name) rl::set_field(field, config, text, "", rl::option_name(field));
+    if (field.name == name) rl::set_field(field, config, *text, "", rl::option_name(field));
   }
 }
 
@@ -128,7 +129,7 @@ void print_text(const rl::EvalOptions& options, const fs::path& checkpoint, cons
 
 int run_eval(const EvalCommand& command) {
   const rl::EvalOptions options = options_of(command);
-  if (command.run.empty()) {
+  if (!command.run) {
     throw Error("no run to evaluate", "`thrust eval` needs a run folder or a checkpoint", "thrust eval runs/NAME");
   }
   const Subject subject = find_subject(command);
@@ -158,7 +159,7 @@ Command add_eval_command(CLI::App& app) {
   CLI::App* eval = app.add_subcommand("eval", "evaluate the newest checkpoint of a run on fresh episodes");
   const auto command = std::make_shared<EvalCommand>();
   eval->add_option("RUN", command->run, "a run folder, or a file of its checkpoints folder")->type_name("");
-  const auto option = [&](const char* name, std::string& value, const char* type, const char* help) {
+  const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     eval->add_option(name, value, help)->type_name(type);
   };
   option("--episodes", command->episodes, "N", "how many, 1 or more [100]");

@@ -11,11 +11,14 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
+#include <system_error>
 
 namespace {
 
@@ -41,7 +44,12 @@ int run(int argc, char** argv) {
   app.footer("`thrust COMMAND --help` shows the options of a command.");
   const std::vector<Command> commands = {thrt::cli::add_train_command(app), thrt::cli::add_eval_command(app),
                                          add_backends_command(app), thrt::cli::add_version_command(app)};
-  return thrt::cli::parse_and_run(app, commands, argc, argv);
+  const int code = thrt::cli::parse_and_run(app, commands, argc, argv);
+  if (std::fflush(stdout) != 0) {
+    throw thrt::Error("cannot write to standard output", std::strerror(errno), "a place with room for it",
+                      thrt::ErrorKind::kRun);
+  }
+  return code;
 }
 
 int fail(const thrt::Error& error) {
@@ -61,6 +69,9 @@ int main(int argc, char** argv) {
     return fail(error);
   } catch (const std::bad_alloc&) {
     return fail(thrt::Error("out of memory", {}, "fewer environments, shorter rollouts or a smaller network",
+                            thrt::ErrorKind::kRun));
+  } catch (const std::system_error& failure) {
+    return fail(thrt::Error(failure.what(), "the system refused it", "check disk space and permissions",
                             thrt::ErrorKind::kRun));
   } catch (const std::exception& failure) {
     return fail(thrt::Error(fmt::format("internal error: {}", failure.what()), "a fault of thrust itself",

@@ -51,28 +51,30 @@ void ProgressPrinter::update(const rl::TrainProgress& progress, Clock::time_poin
 
 void ProgressPrinter::show(const std::string& text) {
   if (!terminal_) {
-    fmt::print(out_, "{}\n", text);
+    put(text + "\n");
   } else {
     const std::string fitting = text.substr(0, columns(out_) - 1);
     // Blanks over the rest of a longer line before: works on every terminal.
     const std::size_t blanks = line_.size() > fitting.size() ? line_.size() - fitting.size() : 0;
-    fmt::print(out_, "\r{}{:{}}", fitting, "", blanks);
+    put("\r" + fitting + std::string(blanks, ' '));
     line_ = fitting;
   }
+}
+
+// A reader that went away or a full disk is no reason to end a training, so failures are let pass.
+void ProgressPrinter::put(const std::string& text) {
+  std::fputs(text.c_str(), out_);
   std::fflush(out_);
 }
 
 void ProgressPrinter::note(const std::string& line) {
-  if (!line_.empty()) fmt::print(out_, "\r{:{}}\r", "", line_.size());
-  fmt::print(out_, "{}\n", line);
-  if (!line_.empty()) fmt::print(out_, "{}", line_);
-  std::fflush(out_);
+  if (!line_.empty()) put("\r" + std::string(line_.size(), ' ') + "\r");
+  put(line + "\n" + line_);
 }
 
 void ProgressPrinter::finish() {
-  if (!line_.empty()) fmt::print(out_, "\n");
+  if (!line_.empty()) put("\n");
   line_.clear();
-  std::fflush(out_);
 }
 
 bool is_terminal(std::FILE* out) {

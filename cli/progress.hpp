@@ -30,6 +30,7 @@ class ProgressPrinter {
 
  private:
   void show(const std::string& text);
+  void put(const std::string& text);
 
   std::FILE* out_;
   bool terminal_;

@@ -72,7 +72,7 @@ void RunOptions::add(CLI::App& app, const rl::Field& field) {
         fmt::format("{} ({}: do not) [{}]", field.help, off_name(field), rl::field_text(field, rl::RunConfig{})));
     setting.option->group(group);
     setting.off = app.add_flag(off_name(field), setting.off_flag, "the opposite");
-    setting.off->group("")->excludes(setting.option);  // not listed apart
+    setting.off->group("");  // not listed apart
   } else {
     setting.option = app.add_option(rl::option_name(field), setting.text, description(field));
     setting.option->type_name(value_name(field))->group(group);
@@ -81,6 +81,11 @@ void RunOptions::add(CLI::App& app, const rl::Field& field) {
 
 void RunOptions::apply(rl::RunConfig& config) const {
   for (const auto& setting : settings_) {
+    if (setting->off != nullptr && setting->off->count() > 0 && setting->option->count() > 0) {
+      throw Error(
+          fmt::format("{} and {} exclude each other", rl::option_name(*setting->field), off_name(*setting->field)),
+          "both were given", "leave one of them out");
+    }
     if (setting->given()) rl::set_field(*setting->field, config, setting->value(), "", setting->label());
   }
 }

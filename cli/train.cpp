@@ -28,9 +28,9 @@ struct TrainCommand {
   explicit TrainCommand(CLI::App& app) : settings(app) {}
 
   RunOptions settings;
-  std::string config_file;
-  std::string run_dir;
-  std::string resume;
+  std::optional<std::string> config_file;
+  std::optional<std::string> run_dir;
+  std::optional<std::string> resume;
   bool json = false;
   PluginOptions plugins;
 };
@@ -44,12 +44,13 @@ struct Plan {
 
 Plan plan_resumed(const TrainCommand& command) {
   for (const auto& [name, value] : {std::pair{"--config", &command.config_file}, {"--run-dir", &command.run_dir}}) {
-    if (!value->empty()) {
+    if (value->has_value()) {
       throw Error(fmt::format("{} and --resume exclude each other", name),
                   "a resumed run has its own settings and folder", "leave one of them out");
     }
   }
-  Plan plan{.config = {}, .resumed = rl::RunFolder::open(command.resume)};
+  Plan plan;
+  plan.resumed = rl::RunFolder::open(*command.resume);
   plan.config = rl::read_config(*plan.resumed);
   const rl::RunConfig before = plan.config;
   command.settings.refuse_conflicts(plan.config, {"total_timesteps", "threads", "backend"});
@@ -62,21 +63,22 @@ Plan plan_new(const TrainCommand& command) {
   // Which environment it is decides the defaults, which come before the file, which comes before the options.
   rl::RunConfig named;
   named.algorithm.clear();
-  if (!command.config_file.empty()) rl::apply_config_file(command.config_file, named);
+  if (command.config_file) rl::apply_config_file(*command.config_file, named);
   command.settings.apply(named);
   if (named.algorithm.empty() || named.environment.empty()) {
     throw Error(named.algorithm.empty() ? "no algorithm to train with" : "no environment to train in",
                 "`thrust train` takes ALGO and ENV, unless --config or --resume name them",
                 "thrust train ppo CartPole-v1");
   }
-  Plan plan{.config = rl::default_config(named.algorithm, named.environment), .resumed = {}};
-  if (!command.config_file.empty()) rl::apply_config_file(command.config_file, plan.config);
+  Plan plan;
+  plan.config = rl::default_config(named.algorithm, named.environment);
+  if (command.config_file) rl::apply_config_file(*command.config_file, plan.config);
   command.settings.apply(plan.config);
   return plan;
 }
 
 rl::RunFolder make_folder(const TrainCommand& command, const rl::RunConfig& config) {
-  if (!command.run_dir.empty()) return rl::RunFolder::create(command.run_dir);
+  if (command.run_dir) return rl::RunFolder::create(*command.run_dir);
   const std::time_t now = std::time(nullptr);
   return rl::RunFolder::create_new_name("runs", fmt::format("{}__{}__{}__{:%Y%m%d-%H%M%S}", config.environment,
                                                             config.algorithm, config.seed, fmt::localtime(now)));
@@ -148,7 +150,7 @@ rl::TrainResult train_in(rl::RunFolder& folder, const Plan& plan, const Selected
 }
 
 int run_train(const TrainCommand& command) {
-  const Plan plan = command.resume.empty() ? plan_new(command) : plan_resumed(command);
+  const Plan plan = command.resume ? plan_resumed(command) : plan_new(command);
   rl::validate(plan.config);
   const SelectedBackend backend = open_backend(plan.config, command.plugins);
   const StopSignal stop;
@@ -174,7 +176,7 @@ int run_train(const TrainCommand& command) {
 Command add_train_command(CLI::App& app) {
   CLI::App* train = app.add_subcommand("train", "train an agent");
   const auto command = std::make_shared<TrainCommand>(*train);
-  const auto option = [&](const char* name, std::string& value, const char* type, const char* help) {
+  const auto option = [&](const char* name, std::optional<std::string>& value, const char* type, const char* help) {
     train->add_option(name, value, help)->type_name(type)->group("Run");
   };
   option("--config", command->config_file, "FILE", "settings from a TOML file, such as another run's config.toml");

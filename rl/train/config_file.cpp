@@ -23,7 +23,7 @@ constexpr std::string_view kVersions = "versions";
 
 std::string toml_text(const toml::node& node) {
   std::ostringstream out;
-  node.visit([&](const auto& value) { out << value; });
+  out << toml::toml_formatter(node, toml::toml_formatter::default_flags & ~toml::format_flags::allow_literal_strings);
   return out.str();
 }
 
@@ -37,8 +37,11 @@ std::string literal(const Field& field, const RunConfig& config) {
           return toml_text(toml::value<std::string>(*member));
         } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
           return fmt::format("[{}]", fmt::join(*member, ", "));
-        } else if constexpr (std::is_same_v<T, double> || std::is_same_v<T, bool>) {
-          return fmt::format("{}", *member);  // shortest digits that read back to the same double
+        } else if constexpr (std::is_same_v<T, double>) {
+          const std::string digits = fmt::format("{}", *member);  // the fewest that read back to the same double
+          return digits.find_first_of(".e") == std::string::npos ? digits + ".0" : digits;
+        } else if constexpr (std::is_same_v<T, bool>) {
+          return fmt::format("{}", *member);
         } else {
           const bool word = field.bytes || (*member == T{0} && !field.zero_word.empty());
           return word ? fmt::format("\"{}\"", field_text(field, config)) : fmt::format("{}", *member);

@@ -201,7 +201,7 @@ Error bad_field(const Field& field, std::string_view value, std::string_view whe
                                  : fmt::format("the nearest is '{}'", nearest));
   }
   return Error(fmt::format("{}{} is '{}'", where, label, value), fmt::format("it takes {}", expectation(field)),
-               fmt::format("for example {}", field_text(field, RunConfig{})));
+               fmt::format("for example {}", field.bytes ? "8GiB" : field_text(field, RunConfig{})));
 }
 
 void set_field(const Field& field, RunConfig& config, std::string_view text, std::string_view where,
