@@ -56,7 +56,11 @@ void prepare_process() {
 int probe_main(const char* plugin_file, int descriptor) {
   prepare_process();
   fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-  const auto stage = [&](const char* name) { write_line(descriptor, {{"stage", name}}); };
+  std::string last_stage = "start";
+  const auto stage = [&](const char* name) {
+    last_stage = name;
+    write_line(descriptor, {{"stage", name}});
+  };
   const auto refuse = [&](const std::string& reason, const std::string& next) {
     write_line(descriptor, {{"usable", false}, {"reason", reason}, {"next", next}});
     _exit(0);  // the plugin broke a rule: run no more of it
@@ -75,9 +79,9 @@ int probe_main(const char* plugin_file, int descriptor) {
   } catch (const Error& error) {
     refuse(error.what(), error.next());
   } catch (const std::exception& error) {
-    refuse(fmt::format("an exception left the plugin: {}", error.what()), {});
+    refuse(fmt::format("an exception left the plugin during {}: {}", last_stage, error.what()), {});
   } catch (...) {
-    refuse("an exception left the plugin", {});
+    refuse(fmt::format("an exception left the plugin during {}", last_stage), {});
   }
   return 1;
 }
