@@ -1,166 +1,154 @@
-// Builds a thrt_program op by op, for tests. Result types come from the shape rules; a rule that is broken throws
-// ir::RuleError.
+// Builds thrt_programs for the tests by hand, without core. All arrays stay open to be damaged.
 #pragma once
 
-#include <thrt/abi.h>
 #include <thrt/ir/rules.hpp>
 
-#include <cstdint>
+#include <gtest/gtest.h>
+
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace thrt::testing {
 
+using ir::DType;
+using ir::OpKind;
+using ir::Shape;
+using ir::Type;
+
 class ProgramBuilder {
  public:
-  explicit ProgramBuilder(const std::string& name = "test") : strings_(1, '\0') { name_ = text(name); }
+  explicit ProgramBuilder(const std::string& name = "test") : strings(1, '\0') { name_ = string(name); }
 
-  // A read slot. output() of the same name makes it a state slot.
-  std::uint32_t input(const std::string& name, const ir::Type& type) {
-    const std::uint32_t value = add_value(type);
-    slot_names_.push_back(name);
-    slots_.push_back({text(name), value, THRT_NONE, 0});
-    return value;
-  }
+  std::uint32_t input(const std::string& name, const Type& type) { return slot(name, type, nullptr); }
+  // State: `output_of` is set later.
+  void output(const std::string& name, std::uint32_t value) { slots.push_back({string(name), THRT_NONE, value, 0}); }
+  void state_output(std::uint32_t slot_index, std::uint32_t value) { slots[slot_index].output_value = value; }
 
-  void output(const std::string& name, std::uint32_t value) {
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-      if (slot_names_[i] == name) {
-        slots_[i].output_value = value;
-        return;
+  std::vector<std::uint32_t> ops_with_results(OpKind kind, const std::vector<std::uint32_t>& operand_values,
+                                              const std::vector<std::int64_t>& attribute_values,
+                                              std::optional<Type> declared, std::uint32_t subprogram) {
+    const ir::OpInfo& info = ir::op_info(kind);
+    std::vector<Type> operand_types, results, body_in, body_out;
+    for (const std::uint32_t value : operand_values) operand_types.push_back(ir::type_of(values[value]));
+    ir::OpSignature signature{kind, operand_types, attribute_values, declared ? &*declared : nullptr};
+    if (subprogram != THRT_NONE) {
+      const ProgramBuilder& body = *bodies[subprogram];
+      for (const thrt_slot& s : body.slots) {
+        body_in.push_back(ir::type_of(body.values[s.input_value]));
+        if (s.output_value != THRT_NONE) body_out.push_back(ir::type_of(body.values[s.output_value]));
       }
+      signature.body_inputs = body_in;
+      signature.body_outputs = body_out;
     }
-    slot_names_.push_back(name);
-    slots_.push_back({text(name), THRT_NONE, value, 0});
+    results = ir::infer(signature);
+    thrt_op op{};
+    op.kind = static_cast<std::uint32_t>(kind);
+    op.version = info.version;
+    op.first_operand = static_cast<std::uint32_t>(operands.size());
+    op.operand_count = static_cast<std::uint32_t>(operand_values.size());
+    operands.insert(operands.end(), operand_values.begin(), operand_values.end());
+    op.first_result = static_cast<std::uint32_t>(values.size());
+    op.result_count = static_cast<std::uint32_t>(results.size());
+    op.first_attribute = static_cast<std::uint32_t>(attributes.size());
+    op.attribute_count = static_cast<std::uint32_t>(attribute_values.size());
+    attributes.insert(attributes.end(), attribute_values.begin(), attribute_values.end());
+    op.subprogram = subprogram;
+    op.group = THRT_NONE;
+    std::vector<std::uint32_t> indices;
+    for (const Type& type : results) indices.push_back(value(type));
+    ops.push_back(op);
+    return indices;
   }
 
-  template <class T>
-  std::uint32_t constant(const ir::Type& type, const std::vector<T>& elements) {
-    const auto offset = static_cast<std::int64_t>(constants_.size() * sizeof(Chunk));
-    const std::size_t bytes = elements.size() * sizeof(T);
-    const std::size_t first = constants_.size();
-    constants_.resize(first + (bytes + sizeof(Chunk) - 1) / sizeof(Chunk));
-    if (bytes > 0) std::memcpy(constants_[first].bytes, elements.data(), bytes);
-    return op(ir::OpKind::CONSTANT, {}, {offset}, type);
+  std::uint32_t op(OpKind kind, const std::vector<std::uint32_t>& operand_values,
+                   const std::vector<std::int64_t>& attribute_values = {},
+                   std::optional<Type> declared = std::nullopt) {
+    return ops_with_results(kind, operand_values, attribute_values, std::move(declared), THRT_NONE)[0];
   }
 
-  // `declared` for the ops whose result type the program states.
-  std::uint32_t op(ir::OpKind kind, const std::vector<std::uint32_t>& operands,
-                   const std::vector<std::int64_t>& attributes = {}, const std::optional<ir::Type>& declared = {}) {
-    std::vector<ir::Type> types;
-    for (const std::uint32_t operand : operands) types.push_back(type(operand));
-    ir::OpSignature signature{kind, types, attributes, declared.has_value() ? &*declared : nullptr, {}, {}};
-    return add_op(kind, operands, attributes, ir::infer(signature), THRT_NONE);
+  std::uint32_t constant(const Type& type, const void* data) {
+    const std::size_t offset = constants.size();
+    const std::size_t bytes = static_cast<std::size_t>(type.bytes());
+    constants.resize(offset + (bytes + 63) / 64 * 64);
+    if (bytes > 0) std::memcpy(constants.data() + offset, data, bytes);
+    return op(OpKind::CONSTANT, {}, {static_cast<std::int64_t>(offset)}, type);
   }
 
-  // `body`: slot 0 the iteration, then the carried values (input and output), then the invariant ones. Returns the
-  // first result.
-  std::uint32_t repeat(std::int64_t trips, const std::vector<std::uint32_t>& carried,
-                       const std::vector<std::uint32_t>& invariant, std::shared_ptr<ProgramBuilder> body) {
-    std::vector<std::uint32_t> operands = carried;
-    operands.insert(operands.end(), invariant.begin(), invariant.end());
-    std::vector<ir::Type> types, inputs, outputs;
-    for (const std::uint32_t operand : operands) types.push_back(type(operand));
-    for (const thrt_slot& slot : body->slots_) {
-      inputs.push_back(body->type(slot.input_value));
-      if (slot.output_value != THRT_NONE) outputs.push_back(body->type(slot.output_value));
-    }
-    const std::vector<std::int64_t> attributes = {trips, static_cast<std::int64_t>(carried.size())};
-    const ir::OpSignature signature{ir::OpKind::REPEAT, types, attributes, nullptr, inputs, outputs};
-    const std::vector<ir::Type> results = ir::infer(signature);
-    bodies_.push_back(std::move(body));
-    return add_op(ir::OpKind::REPEAT, operands, attributes, results, static_cast<std::uint32_t>(bodies_.size() - 1));
+  std::vector<std::uint32_t> repeat(std::shared_ptr<ProgramBuilder> body, std::int64_t trips, std::int64_t carried,
+                                    const std::vector<std::uint32_t>& operand_values) {
+    bodies.push_back(std::move(body));
+    return ops_with_results(OpKind::REPEAT, operand_values, {trips, carried}, std::nullopt,
+                            static_cast<std::uint32_t>(bodies.size() - 1));
   }
 
-  ir::Type type(std::uint32_t value) const { return ir::type_of(values_[value]); }
-  std::uint32_t slot_count() const { return static_cast<std::uint32_t>(slots_.size()); }
-  std::uint32_t slot_index(const std::string& name) const {
-    for (std::uint32_t i = 0; i < slot_count(); ++i) {
-      if (slot_names_[i] == name) return i;
-    }
-    throw std::out_of_range("no slot " + name);
+  // Points at this object's arrays; call it again after changing one.
+  const thrt_program& build() {
+    aligned_constants.resize(constants.size() + 64);
+    std::uint8_t* base =
+        aligned_constants.data() + (64 - reinterpret_cast<std::uintptr_t>(aligned_constants.data()) % 64) % 64;
+    if (!constants.empty()) std::memcpy(base, constants.data(), constants.size());
+    body_pointers.clear();
+    for (const auto& body : bodies) body_pointers.push_back(&body->build());
+    program = {};
+    program.struct_size = sizeof program;
+    program.opset = THRT_OPSET;
+    program.values = values.data();
+    program.ops = ops.data();
+    program.slots = slots.data();
+    program.operands = operands.data();
+    program.attributes = attributes.data();
+    program.constants = constants.empty() ? nullptr : base;
+    program.strings = strings.data();
+    program.groups = groups.data();
+    program.subprograms = body_pointers.data();
+    program.constant_bytes = constants.size();
+    program.string_bytes = strings.size();
+    program.value_count = static_cast<std::uint32_t>(values.size());
+    program.op_count = static_cast<std::uint32_t>(ops.size());
+    program.slot_count = static_cast<std::uint32_t>(slots.size());
+    program.operand_count = static_cast<std::uint32_t>(operands.size());
+    program.attribute_count = static_cast<std::uint32_t>(attributes.size());
+    program.group_count = static_cast<std::uint32_t>(groups.size());
+    program.subprogram_count = static_cast<std::uint32_t>(body_pointers.size());
+    program.name = name_;
+    return program;
   }
 
-  // Lives until the builder changes or ends.
-  const thrt_program& program() {
-    subprograms_.clear();
-    for (const auto& body : bodies_) subprograms_.push_back(&body->program());
-    program_ = thrt_program{};
-    program_.struct_size = sizeof(thrt_program);
-    program_.opset = THRT_OPSET;
-    program_.values = values_.data();
-    program_.ops = ops_.data();
-    program_.slots = slots_.data();
-    program_.operands = operands_.data();
-    program_.attributes = attributes_.data();
-    program_.constants = reinterpret_cast<const std::uint8_t*>(constants_.data());
-    program_.strings = strings_.data();
-    program_.subprograms = subprograms_.data();
-    program_.constant_bytes = constants_.size() * sizeof(Chunk);
-    program_.string_bytes = strings_.size();
-    program_.value_count = static_cast<std::uint32_t>(values_.size());
-    program_.op_count = static_cast<std::uint32_t>(ops_.size());
-    program_.slot_count = slot_count();
-    program_.operand_count = static_cast<std::uint32_t>(operands_.size());
-    program_.attribute_count = static_cast<std::uint32_t>(attributes_.size());
-    program_.subprogram_count = static_cast<std::uint32_t>(subprograms_.size());
-    program_.name = name_;
-    return program_;
-  }
-
- private:
-  struct alignas(64) Chunk {
-    std::uint8_t bytes[64] = {};
-  };
-
-  std::uint32_t text(const std::string& words) {
-    const auto offset = static_cast<std::uint32_t>(strings_.size());
-    strings_ += words;
-    strings_ += '\0';
+  std::uint32_t string(const std::string& text) {
+    const auto offset = static_cast<std::uint32_t>(strings.size());
+    for (const char letter : text) strings.push_back(letter);
+    strings.push_back('\0');
     return offset;
   }
-  std::uint32_t add_value(const ir::Type& type) {
-    values_.push_back(ir::value_of(type));
-    return static_cast<std::uint32_t>(values_.size() - 1);
+  std::uint32_t value(const Type& type) {
+    values.push_back(ir::value_of(type));
+    return static_cast<std::uint32_t>(values.size() - 1);
   }
-  std::uint32_t add_op(ir::OpKind kind, const std::vector<std::uint32_t>& operands,
-                       const std::vector<std::int64_t>& attributes, const std::vector<ir::Type>& results,
-                       std::uint32_t subprogram) {
-    thrt_op raw{};
-    raw.kind = static_cast<std::uint32_t>(kind);
-    raw.version = ir::op_info(kind).version;
-    raw.first_operand = static_cast<std::uint32_t>(operands_.size());
-    raw.operand_count = static_cast<std::uint32_t>(operands.size());
-    raw.first_attribute = static_cast<std::uint32_t>(attributes_.size());
-    raw.attribute_count = static_cast<std::uint32_t>(attributes.size());
-    raw.first_result = static_cast<std::uint32_t>(values_.size());
-    raw.result_count = static_cast<std::uint32_t>(results.size());
-    raw.subprogram = subprogram;
-    raw.group = THRT_NONE;
-    operands_.insert(operands_.end(), operands.begin(), operands.end());
-    attributes_.insert(attributes_.end(), attributes.begin(), attributes.end());
-    for (const ir::Type& result : results) add_value(result);
-    ops_.push_back(raw);
-    return raw.first_result;
+
+  std::vector<thrt_value> values;
+  std::vector<thrt_op> ops;
+  std::vector<thrt_slot> slots;
+  std::vector<std::uint32_t> operands;
+  std::vector<std::int64_t> attributes;
+  std::vector<std::uint8_t> constants;
+  std::vector<std::uint8_t> aligned_constants;
+  std::vector<char> strings;
+  std::vector<thrt_group> groups;
+  std::vector<std::shared_ptr<ProgramBuilder>> bodies;
+  std::vector<const thrt_program*> body_pointers;
+  thrt_program program{};
+
+ private:
+  std::uint32_t slot(const std::string& name, const Type& type, const std::uint32_t* output) {
+    const std::uint32_t index = value(type);
+    slots.push_back({string(name), index, output != nullptr ? *output : THRT_NONE, 0});
+    return index;
   }
 
   std::uint32_t name_ = 0;
-  std::string strings_;
-  std::vector<thrt_value> values_;
-  std::vector<thrt_op> ops_;
-  std::vector<thrt_slot> slots_;
-  std::vector<std::string> slot_names_;
-  std::vector<std::uint32_t> operands_;
-  std::vector<std::int64_t> attributes_;
-  std::vector<Chunk> constants_;
-  std::vector<std::shared_ptr<ProgramBuilder>> bodies_;
-  std::vector<const thrt_program*> subprograms_;
-  thrt_program program_{};
 };
 
 }  // namespace thrt::testing
