@@ -2,7 +2,7 @@
 
 #include <thrt/error.hpp>
 #include <thrt/rl/train/fields.hpp>
-#include <thrt/rl/train/nearest_name.hpp>
+#include <thrt/nearest_name.hpp>
 
 #include <fmt/format.h>
 
@@ -32,7 +32,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 Error unknown_option(const CLI::App& app, const std::string& command, const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
-  const std::string nearest = rl::nearest_name(name, option_names(app));
+  const std::string nearest = nearest_name(name, option_names(app));
   return Error(fmt::format("unknown option '{}'", name), fmt::format("`{}` has no such option", command),
                nearest.empty() ? fmt::format("`{} --help` lists its options", command)
                                : fmt::format("the nearest is {}; `{} --help` lists all", nearest, command));
@@ -46,7 +46,7 @@ void refuse_leftovers(const CLI::App& app, const std::vector<Command>& commands)
   }
   if (!before.empty()) {
     const std::vector<std::string> names = command_names(commands);
-    const std::string nearest = rl::nearest_name(before.front(), names);
+    const std::string nearest = nearest_name(before.front(), names);
     throw Error(fmt::format("unknown command '{}'", before.front()),
                 fmt::format("commands: {}", fmt::join(names, ", ")),
                 nearest.empty() ? "`thrust --help` tells what they do" : fmt::format("the nearest is '{}'", nearest));

@@ -9,6 +9,7 @@
 #include "rl/env/batch_env.hpp"
 #include "rl/env/cartpole_batch.hpp"
 #include "thrt/error.hpp"
+#include "thrt/nearest_name.hpp"
 
 namespace thrt::rl {
 namespace {
@@ -27,29 +28,12 @@ constexpr Entry entry() {
 // Every environment, sorted by id.
 constexpr std::array kEntries{entry<CartPoleBatch>()};
 
-// Levenshtein distance: insertions, deletions and substitutions that turn one into the other.
-std::size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= from.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= to.size(); ++j) {
-      const std::size_t substituted = diagonal + (from[i - 1] == to[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 Error unknown_env(std::string_view id) {
-  const auto nearest = std::min_element(kEntries.begin(), kEntries.end(), [id](const Entry& a, const Entry& b) {
-    return edit_distance(id, a.id) < edit_distance(id, b.id);
-  });
+  const std::vector<std::string> known = vector_env_ids();
+  const std::string nearest = nearest_name(id, known);
   return Error(fmt::format("unknown environment '{}'", id),
-               fmt::format("known environments: {}", fmt::join(vector_env_ids(), ", ")),
-               fmt::format("the nearest is '{}'", nearest->id));
+               fmt::format("known environments: {}", fmt::join(known, ", ")),
+               nearest.empty() ? std::string("choose one of them") : fmt::format("the nearest is '{}'", nearest));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <thrt/error.hpp>
 #include <thrt/io/atomic_file.hpp>
 #include <thrt/rl/train/fields.hpp>
-#include <thrt/rl/train/nearest_name.hpp>
+#include <thrt/nearest_name.hpp>
 #include <thrt/rl/train/versions.hpp>
 
 #include <fmt/format.h>

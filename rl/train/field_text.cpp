@@ -1,7 +1,7 @@
 // Settings as text: reading, writing, and saying what was expected.
 #include <thrt/rl/train/fields.hpp>
 
-#include <thrt/rl/train/nearest_name.hpp>
+#include <thrt/nearest_name.hpp>
 
 #include <fmt/format.h>
 

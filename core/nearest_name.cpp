@@ -1,11 +1,11 @@
-#include <thrt/rl/train/nearest_name.hpp>
+#include <thrt/nearest_name.hpp>
 
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
 #include <numeric>
 
-namespace thrt::rl {
+namespace thrt {
 namespace {
 
 std::string lower(std::string_view text) {
@@ -48,4 +48,4 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   return best;
 }
 
-}  // namespace thrt::rl
+}  // namespace thrt
