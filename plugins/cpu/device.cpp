@@ -27,7 +27,7 @@ constexpr std::uint32_t kStored = kComputed | ir::dtype_bit(DType::kF16) | ir::d
 std::string cpuid_name() {
 #if defined(__x86_64__)
   unsigned words[12] = {};
-  if (__get_cpuid_max(0x80000000u, nullptr) < 0x80000004u) return "";
+  if (static_cast<unsigned>(__get_cpuid_max(0x80000000u, nullptr)) < 0x80000004u) return "";
   for (unsigned leaf = 0; leaf < 3; ++leaf) {
     unsigned* part = words + 4 * leaf;
     __get_cpuid(0x80000002u + leaf, part, part + 1, part + 2, part + 3);

@@ -120,10 +120,10 @@ inline float pow_f32(float x, float y) {
 }
 // A NaN on either side is what comes out.
 inline float max_f32(float x, float y) {
-  return (x > y) | (x != x) ? x : y;
+  return ((x > y) | (x != x)) ? x : y;
 }
 inline float min_f32(float x, float y) {
-  return (x < y) | (x != x) ? x : y;
+  return ((x < y) | (x != x)) ? x : y;
 }
 template <class T>
 inline T max_int(T x, T y) {

@@ -32,7 +32,7 @@ void sum_f32(float& accumulator, const float* x, std::int64_t n) {
 }
 
 inline float larger(float x, float y) {
-  return (x > y) | (x != x) ? x : y;
+  return ((x > y) | (x != x)) ? x : y;
 }
 
 void max_f32(float& accumulator, const float* x, std::int64_t n) {
@@ -42,7 +42,7 @@ void max_f32(float& accumulator, const float* x, std::int64_t n) {
     Lanes lanes = *reinterpret_cast<const Lanes*>(x);
     for (i = kLanes; i + kLanes <= n; i += kLanes) {
       const Lanes next = *reinterpret_cast<const Lanes*>(x + i);
-      lanes = (next > lanes) | (next != next) ? next : lanes;
+      lanes = ((next > lanes) | (next != next)) ? next : lanes;
     }
     for (int lane = 0; lane < kLanes; ++lane) best = larger(lanes[lane], best);
   }
