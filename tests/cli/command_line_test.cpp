@@ -142,7 +142,7 @@ TEST_F(CommandLine, BackendsAreOneJsonObject) {
 
 TEST_F(CommandLine, AFullDiskIsNoSuccess) {
   // /dev/full fails every write; the shell stands between because the runner's output goes to files.
-  const std::string command = std::string(THRT_THRUST_BINARY) + " version --json > /dev/full 2>/dev/null";
+  const std::string command = std::string(THRT_BUILD_DIR) + "/bin/thrust version --json > /dev/full 2>/dev/null";
   const int status = std::system(command.c_str());
   EXPECT_EQ(WEXITSTATUS(status), 1);
 }

@@ -39,7 +39,7 @@ class Process {
  public:
   Process(const std::vector<std::string>& arguments, const fs::path& working_folder, const fs::path& output_folder)
       : out_(output_folder / "stdout"), err_(output_folder / "stderr") {
-    std::vector<std::string> words = {THRT_THRUST_BINARY};
+    std::vector<std::string> words = {THRT_BUILD_DIR "/bin/thrust"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());

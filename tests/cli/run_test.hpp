@@ -9,6 +9,10 @@
 #include <string>
 #include <vector>
 
+#ifndef THRT_TEST_BACKEND
+#error "tests/cli/CMakeLists.txt says which backend the runs use"
+#endif
+
 namespace thrt::cli::test {
 
 class RunTest : public ThrustTest {
