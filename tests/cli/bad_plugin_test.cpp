@@ -26,7 +26,7 @@ class BadPlugin : public ThrustTest {
     return outcome.err;
   }
   std::string evil(const std::string& id) const {
-    return refusal(fs::path(THRT_TEST_PLUGINS) / ("libthrust_backend_" + id + ".so"), id);
+    return refusal(fs::path(THRT_BUILD_DIR "/tests/plugins") / ("libthrust_backend_" + id + ".so"), id);
   }
 };
 

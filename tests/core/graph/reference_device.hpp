@@ -56,7 +56,8 @@ inline HostValue i32(const Shape& shape, const std::vector<double>& numbers) {
 
 // One context for the whole test binary.
 inline const Context& reference() {
-  static const Context context(std::make_shared<LoadedPlugin>(THRT_REFERENCE_PLUGIN));
+  static const Context context(
+      std::make_shared<LoadedPlugin>(THRT_BUILD_DIR "/lib/thrust/plugins/libthrust_backend_reference.so"));
   return context;
 }
 

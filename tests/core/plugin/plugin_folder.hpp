@@ -20,7 +20,7 @@ namespace thrt {
 namespace fs = std::filesystem;
 
 inline fs::path built_plugin(const std::string& id) {
-  return fs::path(THRT_TEST_PLUGINS) / ("libthrust_backend_" + id + ".so");
+  return fs::path(THRT_BUILD_DIR "/tests/plugins") / ("libthrust_backend_" + id + ".so");
 }
 
 inline std::vector<char> bytes_of(const fs::path& file) {

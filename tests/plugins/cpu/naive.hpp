@@ -161,10 +161,9 @@ inline Naive naive_convolution(OpKind kind, const std::vector<Naive>& in, const 
   return out;
 }
 
-// What the op makes of its operands; `type` is the type of its result.
-inline Naive naive(OpKind kind, const std::vector<Naive>& in, const Index& attributes, const ir::Type& type) {
+inline Naive naive_movement(OpKind kind, const std::vector<Naive>& in, const Index& attributes, const ir::Type& type) {
   Naive out{type, std::vector<double>(static_cast<std::size_t>(type.elements()), 0.0)};
-  const auto rank = in.empty() ? 0 : static_cast<std::size_t>(in[0].type.shape.rank());
+  const auto rank = static_cast<std::size_t>(in[0].type.shape.rank());
   const auto axis = attributes.empty() ? 0 : static_cast<std::size_t>(attributes[0]);
   const auto fill = [&](const std::function<double(const Index&)>& f) {
     each_index(type.shape, [&](const Index& i) { out.at(i) = f(i); });
@@ -173,22 +172,6 @@ inline Naive naive(OpKind kind, const std::vector<Naive>& in, const Index& attri
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(x), 0, most);
   };
   switch (ir::op_info(kind).rule) {
-    case ir::Rule::kIota:
-      fill([&](const Index& i) { return static_cast<double>(i[axis]); });
-      break;
-    case ir::Rule::kUnary:
-      for (std::size_t i = 0; i < out.x.size(); ++i) out.x[i] = unary(kind, in[0].x[i], type.dtype);
-      break;
-    case ir::Rule::kCast:
-      for (std::size_t i = 0; i < out.x.size(); ++i) out.x[i] = convert(in[0].x[i], in[0].type.dtype, type.dtype);
-      break;
-    case ir::Rule::kBinary:
-    case ir::Rule::kCompare:
-      for (std::size_t i = 0; i < out.x.size(); ++i) out.x[i] = binary(kind, in[0].x[i], in[1].x[i], in[0].type.dtype);
-      break;
-    case ir::Rule::kSelect:
-      for (std::size_t i = 0; i < out.x.size(); ++i) out.x[i] = in[0].x[i] != 0 ? in[1].x[i] : in[2].x[i];
-      break;
     case ir::Rule::kBroadcast:
       fill([&](const Index& i) {
         Index from(rank);
@@ -274,6 +257,49 @@ inline Naive naive(OpKind kind, const std::vector<Naive>& in, const Index& attri
         }
         out.at(i) = value;
       });
+      break;
+    default:
+      throw std::logic_error("not a movement");
+  }
+  return out;
+}
+
+// What the op makes of its operands; `type` is the type of its result.
+inline Naive naive(OpKind kind, const std::vector<Naive>& in, const Index& attributes, const ir::Type& type) {
+  Naive out{type, std::vector<double>(static_cast<std::size_t>(type.elements()), 0.0)};
+  const auto rank = in.empty() ? 0 : static_cast<std::size_t>(in[0].type.shape.rank());
+  const auto axis = attributes.empty() ? 0 : static_cast<std::size_t>(attributes[0]);
+  const auto fill = [&](const std::function<double(const Index&)>& f) {
+    each_index(type.shape, [&](const Index& i) { out.at(i) = f(i); });
+  };
+  switch (ir::op_info(kind).rule) {
+    case ir::Rule::kIota:
+      fill([&](const Index& i) { return static_cast<double>(i[axis]); });
+      break;
+    case ir::Rule::kUnary:
+      for (std::size_t i = 0; i < out.x.size(); ++i) out.x[i] = unary(kind, in[0].x[i], type.dtype);
+      break;
+    case ir::Rule::kCast:
+      for (std::size_t i = 0; i < out.x.size(); ++i) out.x[i] = convert(in[0].x[i], in[0].type.dtype, type.dtype);
+      break;
+    case ir::Rule::kBinary:
+    case ir::Rule::kCompare:
+      for (std::size_t i = 0; i < out.x.size(); ++i) out.x[i] = binary(kind, in[0].x[i], in[1].x[i], in[0].type.dtype);
+      break;
+    case ir::Rule::kSelect:
+      for (std::size_t i = 0; i < out.x.size(); ++i) out.x[i] = in[0].x[i] != 0 ? in[1].x[i] : in[2].x[i];
+      break;
+    case ir::Rule::kBroadcast:
+    case ir::Rule::kReshape:
+    case ir::Rule::kTranspose:
+    case ir::Rule::kSlice:
+    case ir::Rule::kPad:
+    case ir::Rule::kConcat:
+    case ir::Rule::kGather:
+    case ir::Rule::kScatterAdd:
+    case ir::Rule::kDynamicSlice:
+    case ir::Rule::kDynamicUpdateSlice:
+      out = naive_movement(kind, in, attributes, type);
       break;
     case ir::Rule::kReduce: {
       const bool sum = kind == OpKind::REDUCE_SUM;

@@ -4,6 +4,8 @@
 //
 // Lifetimes: a binding keeps its executable and buffers alive, so a host that destroys in the wrong order does no harm;
 // what is left is freed with its context, and contexts with their plugin.
+//
+// Long because it is one table: a trampoline for each of its functions, with that function's checks beside it.
 #pragma once
 
 #include <thrt/sdk/plugin.hpp>
