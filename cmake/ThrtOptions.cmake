@@ -32,8 +32,10 @@ function(thrt_target_defaults target)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
   if(THRT_SANITIZE)
+    # GCC's manual: a sanitizer's instrumentation makes -Wmaybe-uninitialized warn of what is initialised.
     target_compile_options(${target} PRIVATE -fsanitize=${THRT_SANITIZE} -fno-sanitize-recover=all
-                                             -fno-omit-frame-pointer)
+                                             -fno-omit-frame-pointer
+                                             $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(${target} PRIVATE -fsanitize=${THRT_SANITIZE})
   endif()
 endfunction()
