@@ -62,7 +62,7 @@ class PluginFolder {
 };
 
 inline Prober test_prober(std::chrono::milliseconds timeout = std::chrono::seconds(20)) {
-  return Prober(THRT_PROBE_HOST, timeout);
+  return Prober(THRT_BUILD_DIR "/tests/thrt_probe_host", timeout);
 }
 
 // The reason why the one unusable file of `discovery` is unusable.
