@@ -1,8 +1,8 @@
 #include "command_line.hpp"
 
 #include <thrt/error.hpp>
-#include <thrt/rl/train/fields.hpp>
 #include <thrt/nearest_name.hpp>
+#include <thrt/rl/train/fields.hpp>
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 
 #include <thrt/error.hpp>
 #include <thrt/io/atomic_file.hpp>
-#include <thrt/rl/train/fields.hpp>
 #include <thrt/nearest_name.hpp>
+#include <thrt/rl/train/fields.hpp>
 #include <thrt/rl/train/versions.hpp>
 
 #include <fmt/format.h>

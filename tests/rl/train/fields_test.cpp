@@ -1,6 +1,6 @@
 // Settings as text, the tuned defaults, and what is refused.
-#include <thrt/rl/train/fields.hpp>
 #include <thrt/nearest_name.hpp>
+#include <thrt/rl/train/fields.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
