@@ -2,13 +2,15 @@
 #include <thrt/rl/algo/ppo.hpp>
 #include <thrt/rl/buffer/rollout_buffer.hpp>
 
+#include <fmt/format.h>
+
 #include "rl/algo/bound_program.hpp"
 #include "rl/algo/learner.hpp"
 #include "rl/algo/policy_spaces.hpp"
 #include "rl/algo/stopwatch.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <limits>
 
 namespace thrt::rl {
@@ -101,6 +103,7 @@ class PpoLearner : public Learner {
     upload<float>(buffers_, "clip", {&clip, 1});
     update_.run();
     download(buffers_, "metrics", metrics_);
+    require_finite();
     explained_variance_ = explained_variance();
   }
 
@@ -118,6 +121,17 @@ class PpoLearner : public Learner {
       values.insert(values.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(rows));
     }
     return values;
+  }
+
+  // A network with a NaN in it never recovers; better to stop while the last checkpoint is good.
+  void require_finite() const {
+    for (std::size_t i = 0; i < metrics_.size(); ++i) {
+      if (std::isfinite(metrics_[i])) continue;
+      throw Error(
+          fmt::format("training diverged: {} is {}", kPpoMetricNames[i % kPpoMetrics], metrics_[i]),
+          fmt::format("in gradient step {} of {} of this update", i / kPpoMetrics + 1, metrics_.size() / kPpoMetrics),
+          "lower --learning-rate, or the coefficients of the loss; earlier checkpoints are good", ErrorKind::kRun);
+    }
   }
 
   // Over the gradient steps of the last update.

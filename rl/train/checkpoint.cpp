@@ -52,7 +52,7 @@ void require_same(const io::SafeTensors& file, const std::string& source, const 
     throw Error(fmt::format("checkpoint {} has format version {}", source, found),
                 fmt::format("this thrust reads version {}", expected), "use the thrust that wrote it");
   }
-  throw Error(fmt::format("checkpoint {} is of another run", source),
+  throw Error(fmt::format("checkpoint {} is of another {}", source, key == "network" ? "network" : "run"),
               fmt::format("its {} is '{}', here it is '{}'", key, found, expected),
               "name the checkpoint's own run folder");
 }
@@ -79,6 +79,11 @@ std::vector<T> vector_of(const io::SafeTensors& file, const std::string& source,
   return values;
 }
 
+// What the weights' shapes alone do not tell: a network with a layer less, or another activation, would find all it asks for.
+std::string network_text(const RunConfig& config) {
+  return fmt::format("hidden {}, activation {}", fmt::join(config.ppo.hidden, ","), config.ppo.activation);
+}
+
 template <typename T>
 void add_vector(io::SafeTensors& file, const char* name, io::TensorDType dtype, std::span<const T> values) {
   file.add(name, dtype, {static_cast<std::int64_t>(values.size())}, std::as_bytes(values));
@@ -100,6 +105,7 @@ void save_checkpoint(const std::filesystem::path& path, const RunConfig& config,
   file.metadata = {{"thrust.format", kFormat},
                    {"algorithm", config.algorithm},
                    {"environment", config.environment},
+                   {"network", network_text(config)},
                    {"seed", std::to_string(config.seed)},
                    {"backend", config.backend},
                    {"precision", config.precision},
@@ -110,17 +116,25 @@ void save_checkpoint(const std::filesystem::path& path, const RunConfig& config,
 }
 
 TrainingState load_checkpoint(const std::filesystem::path& path, const RunConfig& config, BufferSet& buffers,
-                              const std::function<bool(std::string_view name)>& wanted) {
+                              LoadPurpose purpose) {
   const io::SafeTensors file = io::SafeTensors::read(path);
   const std::string source = path.string();
   require_same(file, source, "thrust.format", kFormat);
   require_same(file, source, "algorithm", config.algorithm);
   require_same(file, source, "environment", config.environment);
+  require_same(file, source, "network", network_text(config));
+  if (purpose == LoadPurpose::kResume) require_same(file, source, "seed", std::to_string(config.seed));
 
   TrainingState state;
   state.step = required_number(file, source, "step");
   state.updates = required_number(file, source, "updates");
   state.episodes = required_number(file, source, "episodes");
+  if (state.episodes > state.step || state.updates > state.step) {
+    throw Error(
+        fmt::format("checkpoint {} is damaged", source),
+        fmt::format("it counts {} updates and {} episodes in {} steps", state.updates, state.episodes, state.step),
+        "use an earlier checkpoint of the run");
+  }
   state.recent_returns = vector_of<double>(file, source, kReturnsTensor, io::TensorDType::kF64);
   state.recent_lengths = vector_of<double>(file, source, kLengthsTensor, io::TensorDType::kF64);
   const std::vector<char> environment = vector_of<char>(file, source, kEnvironmentTensor, io::TensorDType::kU8);
@@ -128,7 +142,9 @@ TrainingState load_checkpoint(const std::filesystem::path& path, const RunConfig
 
   std::vector<std::pair<std::string, std::span<const std::byte>>> found;
   for (const auto& [name, entry] : buffers.entries()) {
-    if (entry.kind != Graph::SlotKind::kState || !wanted(name)) continue;
+    if (entry.kind != Graph::SlotKind::kState || (purpose == LoadPurpose::kEvaluate && name.starts_with("rng/"))) {
+      continue;
+    }
     const io::TensorView& tensor = required_tensor(file, source, name);
     if (tensor.dtype != io::tensor_dtype(entry.type.dtype) || tensor.shape != dims_of(entry.type)) {
       throw Error(fmt::format("checkpoint {} is of another network", source),

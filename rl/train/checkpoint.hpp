@@ -6,9 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace thrt::rl {
@@ -26,9 +24,14 @@ struct TrainingState {
 void save_checkpoint(const std::filesystem::path& path, const RunConfig& config, const TrainingState& state,
                      const BufferSet& buffers);
 
-// Fills the state slots of `buffers` for which `wanted` says so, and returns the rest. Throws Error naming the file for
-// one that is truncated, of another format version, algorithm, environment or network; nothing is changed then.
+enum class LoadPurpose {
+  kResume,    // every state slot; the checkpoint must be of this very run's settings
+  kEvaluate,  // the networks' weights: an evaluation has its own random numbers
+};
+
+// Fills the state slots of `buffers` and returns the rest. Throws Error naming the file for one that is truncated, of
+// another format version, algorithm, environment or network, or whose counters cannot be; nothing is changed then.
 TrainingState load_checkpoint(const std::filesystem::path& path, const RunConfig& config, BufferSet& buffers,
-                              const std::function<bool(std::string_view name)>& wanted);
+                              LoadPurpose purpose);
 
 }  // namespace thrt::rl

@@ -61,9 +61,7 @@ EvalResult evaluate(const SelectedBackend& backend, const RunConfig& config, con
       buffers,
       options.stochastic ? ppo_act_graph(config.ppo, spaces, envs) : ppo_greedy_graph(config.ppo, spaces, envs),
       options.seed);
-  // The weights alone: sampling draws from the evaluation's own seed.
-  const TrainingState state = load_checkpoint(checkpoint_path, config, buffers,
-                                              [](std::string_view name) { return !name.starts_with("rng/"); });
+  const TrainingState state = load_checkpoint(checkpoint_path, config, buffers, LoadPurpose::kEvaluate);
 
   EvalResult result;
   result.step = state.step;

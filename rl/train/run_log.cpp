@@ -1,6 +1,7 @@
 #include "rl/train/run_log.hpp"
 
 #include <cmath>
+#include <filesystem>
 
 namespace thrt::rl {
 namespace {
@@ -13,7 +14,10 @@ std::vector<std::string> columns(const std::vector<Metric>& metrics) {
 
 CsvWriter open_csv(const RunFolder& folder, const std::vector<Metric>& metrics,
                    std::optional<std::int64_t> resume_after) {
-  if (resume_after) return CsvWriter::resume(folder.progress_file(), columns(metrics), *resume_after);
+  const bool exists = std::filesystem::exists(folder.progress_file());
+  if (resume_after && exists) return CsvWriter::resume(folder.progress_file(), columns(metrics), *resume_after);
+  // A run that was killed before its first checkpoint begins anew, and so does its table.
+  if (exists) std::filesystem::remove(folder.progress_file());
   return CsvWriter::create(folder.progress_file(), columns(metrics));
 }
 

@@ -71,7 +71,7 @@ class Training {
       if (last || result_.interrupted || checkpoint_due()) save();
     }
     result_.seconds = watch.seconds();
-    finish();
+    if (state_.step > first_step) finish();  // a run that was complete already keeps its summary
     return result_;
   }
 
@@ -80,7 +80,8 @@ class Training {
   void start() {
     const auto checkpoint = folder_.latest_checkpoint();
     if (checkpoint) {
-      state_ = load_checkpoint(*checkpoint, config_, learner_->buffers(), [](std::string_view) { return true; });
+      state_ = load_checkpoint(*checkpoint, config_, learner_->buffers(), LoadPurpose::kResume);
+      require_whole_iterations(*checkpoint);
       learner_->environment().load_state(state_.environment);
       result_.checkpoint = checkpoint->string();
       note(fmt::format("resumed from {} at step {}", checkpoint->string(), state_.step));
@@ -90,6 +91,14 @@ class Training {
     learner_->environment_changed();
     log_.emplace(folder_, learner_->metrics(), checkpoint ? std::optional(state_.step) : std::nullopt);
     measure(state_.step, 0.0);
+  }
+
+  void require_whole_iterations(const std::filesystem::path& checkpoint) const {
+    if (state_.step == state_.updates * learner_->steps_per_iteration()) return;
+    throw Error(fmt::format("checkpoint {} is of other settings", checkpoint.string()),
+                fmt::format("it took {} steps in {} iterations; here an iteration takes {}", state_.step,
+                            state_.updates, learner_->steps_per_iteration()),
+                "resume with the settings that began the run");
   }
 
   void count(const EpisodeEnd& episode) {
@@ -148,7 +157,9 @@ class Training {
                                       {"update_seconds", split_.update},
                                       {"device_bytes_peak", device.bytes_peak},
                                       {"checkpoint", result_.checkpoint}};
-    io::write_file_atomically(folder_.summary_file(), summary.dump(2) + "\n");
+    // A folder's name may be any bytes.
+    const std::string text = summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    io::write_file_atomically(folder_.summary_file(), text + "\n");
   }
 
   void note(const std::string& line) const {
