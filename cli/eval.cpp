@@ -2,6 +2,7 @@
 
 #include "open_backend.hpp"
 #include "report.hpp"
+#include "stop_signal.hpp"
 
 #include <thrt/error.hpp>
 #include <thrt/rl/train/config_file.hpp>
@@ -128,6 +129,7 @@ void print_text(const rl::EvalOptions& options, const fs::path& checkpoint, cons
 }
 
 int run_eval(const EvalCommand& command) {
+  let_writes_fail();
   const rl::EvalOptions options = options_of(command);
   if (!command.run) {
     throw Error("no run to evaluate", "`thrust eval` needs a run folder or a checkpoint", "thrust eval runs/NAME");

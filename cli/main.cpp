@@ -9,7 +9,9 @@
 
 #include <thrt/plugin/probe.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -35,6 +37,15 @@ Command add_backends_command(CLI::App& app) {
   return {backends, [options] { return thrt::cli::run_backends(*options); }};
 }
 
+// A file opened while one of the standard streams is closed would get its number, and be written into with what is meant
+// for the stream. The place is taken the wrong way round, so that using the stream fails as it does when it is closed.
+void occupy_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) std::_Exit(2);
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Trains neural networks, reinforcement learning first, on the backends that this machine has.",
                "thrust");
@@ -45,9 +56,10 @@ int run(int argc, char** argv) {
   const std::vector<Command> commands = {thrt::cli::add_train_command(app), thrt::cli::add_eval_command(app),
                                          add_backends_command(app), thrt::cli::add_version_command(app)};
   const int code = thrt::cli::parse_and_run(app, commands, argc, argv);
-  if (std::fflush(stdout) != 0) {
-    throw thrt::Error("cannot write to standard output", std::strerror(errno), "a place with room for it",
-                      thrt::ErrorKind::kRun);
+  const bool failed = std::fflush(stdout) != 0;
+  if (failed || std::ferror(stdout) != 0) {
+    throw thrt::Error("cannot write to standard output", failed ? std::strerror(errno) : "an earlier write failed",
+                      "a place with room for it", thrt::ErrorKind::kRun);
   }
   return code;
 }
@@ -61,7 +73,8 @@ int fail(const thrt::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The child that discovery starts for each plugin: it must not do anything else first.
+  occupy_closed_streams();
+  // The child that discovery starts for each plugin: it must not do anything more first.
   if (argc == 4 && std::strcmp(argv[1], "__probe") == 0) return thrt::probe_main(argv[2], std::atoi(argv[3]));
   try {
     return run(argc, argv);

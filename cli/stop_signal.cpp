@@ -36,4 +36,9 @@ bool StopSignal::requested() const {
   return stop_requested != 0;
 }
 
+void let_writes_fail() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
 }  // namespace thrt::cli

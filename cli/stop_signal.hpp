@@ -20,4 +20,8 @@ class StopSignal {
   struct sigaction old_terminate_ {};
 };
 
+// From here on a write to a pipe that nobody reads, or past the largest size of a file, fails instead of ending the
+// process.
+void let_writes_fail();
+
 }  // namespace thrt::cli

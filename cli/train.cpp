@@ -105,7 +105,9 @@ void print_summary(const rl::TrainResult& result, const rl::RunFolder& folder) {
   } else {
     fmt::print("next: thrust eval {}\n", run);
   }
+  // Like the progress: it is all in the run folder, so a reader that went away does not make the training a failure.
   std::fflush(stdout);
+  std::clearerr(stdout);
 }
 
 void print_json(const rl::TrainResult& result, const rl::RunFolder& folder, const SelectedBackend& backend) {
@@ -123,7 +125,6 @@ void print_json(const rl::TrainResult& result, const rl::RunFolder& folder, cons
                                          {"update_seconds", result.update_seconds},
                                          {"backend", backend_name(backend)}};
   fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  std::fflush(stdout);
 }
 
 // Trains in a folder that is there. A run that fails before its first update leaves nothing behind.
@@ -150,6 +151,7 @@ rl::TrainResult train_in(rl::RunFolder& folder, const Plan& plan, const Selected
 }
 
 int run_train(const TrainCommand& command) {
+  let_writes_fail();
   const Plan plan = command.resume ? plan_resumed(command) : plan_new(command);
   rl::validate(plan.config);
   const SelectedBackend backend = open_backend(plan.config, command.plugins);
