@@ -9,6 +9,7 @@
 #include <thrt/rl/train/fields.hpp>
 #include <thrt/rl/train/run_folder.hpp>
 #include <thrt/rl/train/trainer.hpp>
+#include <thrt/shell_word.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -45,7 +46,9 @@ fs::path existing(const fs::path& checkpoint) {
   std::error_code failure;
   if (fs::is_regular_file(checkpoint, failure)) return checkpoint;
   throw Error(fmt::format("there is no checkpoint '{}'", checkpoint.string()),
-              fs::exists(checkpoint, failure) ? "it is not a file" : "no such file",
+              fs::exists(checkpoint, failure) ? "it is not a file"
+              : failure                       ? failure.message()
+                                              : "no such file",
               "`ls RUN/checkpoints` shows a run's");
 }
 

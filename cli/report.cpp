@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
+#include <string_view>
 
 namespace thrt::cli {
 
@@ -59,23 +58,6 @@ std::string clock_text(double seconds) {
 
 std::string mean_text(double mean) {
   return std::isnan(mean) ? "-" : fmt::format("{:.1f}", mean);
-}
-
-std::string shell_word(std::string_view text) {
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("_-./:,+@%=").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return std::string(text);
-  std::string quoted(1, '\'');
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted.append("'\\''");  // out of the quotes, an escaped one, in again
-    } else {
-      quoted.push_back(c);
-    }
-  }
-  quoted.push_back('\'');
-  return quoted;
 }
 
 }  // namespace thrt::cli

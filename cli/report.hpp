@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace thrt::cli {
 
@@ -22,7 +21,5 @@ std::string grouped(std::int64_t number);  // 1234567 -> "1,234,567"
 std::string short_number(double number);   // 12345.6 -> "12.3k"
 std::string clock_text(double seconds);    // 75 -> "1:15", 3700 -> "1:01:40"; "--:--" when not known
 std::string mean_text(double mean);        // one decimal, "-" for NaN
-// As one word of a POSIX shell: quoted where it has to be.
-std::string shell_word(std::string_view text);
 
 }  // namespace thrt::cli

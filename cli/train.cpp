@@ -9,6 +9,7 @@
 #include <thrt/error.hpp>
 #include <thrt/rl/train/config_file.hpp>
 #include <thrt/rl/train/trainer.hpp>
+#include <thrt/shell_word.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -50,7 +51,7 @@ Plan plan_resumed(const TrainCommand& command) {
     }
   }
   Plan plan;
-  plan.resumed = rl::RunFolder::open(*command.resume);
+  plan.resumed = rl::RunFolder::resume(*command.resume);
   plan.config = rl::read_config(*plan.resumed);
   const rl::RunConfig before = plan.config;
   command.settings.refuse_conflicts(plan.config, {"total_timesteps", "threads", "backend"});

@@ -2,6 +2,8 @@
 #include "progress.hpp"
 #include "report.hpp"
 
+#include <thrt/shell_word.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -5,10 +5,16 @@
 
 #include "tests/core/io/scratch_folder.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace thrt::rl {
 namespace {
@@ -118,6 +124,78 @@ TEST_F(RunFolderTest, OpeningWhatIsNoRunSaysWhy) {
               HasSubstr("there is no run folder"));
   touch(scratch_.path() / "file");
   EXPECT_THAT(error_of([&] { RunFolder::open(scratch_.path() / "file"); }).why(), HasSubstr("a file"));
+}
+
+TEST_F(RunFolderTest, OneInUseIsRefusedAndLeftAloneButReadable) {
+  std::optional<RunFolder> first = RunFolder::create(path_);
+  EXPECT_THAT(error_of([&] { RunFolder::create(path_); }).what(), HasSubstr("is in use by another thrust"));
+  touch(first->config_file());
+  EXPECT_THAT(error_of([&] { RunFolder::resume(path_); }).what(), HasSubstr("is in use by another thrust"));
+  EXPECT_EQ(RunFolder::open(path_).latest_checkpoint(), std::nullopt);
+  EXPECT_TRUE(fs::is_directory(path_ / "checkpoints"));
+
+  std::optional<RunFolder> copy = first;  // the lock goes with the last of them
+  first.reset();
+  EXPECT_THAT(error_of([&] { RunFolder::resume(path_); }).what(), HasSubstr("is in use"));
+  copy.reset();
+  RunFolder resumed = RunFolder::resume(path_);
+  resumed.discard();
+  EXPECT_TRUE(fs::exists(path_ / "config.toml"));
+}
+
+TEST_F(RunFolderTest, OfSeveralStartedAtOnceOneWinsAndKeepsItsFiles) {
+  constexpr int kProcesses = 8;
+  for (int round = 0; round < 20; ++round) {
+    int gate[2];
+    ASSERT_EQ(pipe(gate), 0);
+    std::vector<pid_t> children;
+    for (int number = 0; number < kProcesses; ++number) {
+      children.push_back(fork());
+      if (children.back() != 0) continue;
+      close(gate[1]);
+      char byte;
+      const bool opened = read(gate[0], &byte, 1) == 0;  // all start when the parent closes its end
+      try {
+        const RunFolder folder = RunFolder::create(path_);
+        touch(folder.config_file(), std::to_string(number));
+        _exit(opened ? 0 : 2);
+      } catch (const Error&) {
+        _exit(1);
+      }
+    }
+    close(gate[0]);
+    close(gate[1]);
+    std::vector<int> winners;
+    for (int number = 0; number < kProcesses; ++number) {
+      int status = 0;
+      waitpid(children[static_cast<std::size_t>(number)], &status, 0);
+      ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) != 2);
+      if (WEXITSTATUS(status) == 0) winners.push_back(number);
+    }
+    ASSERT_EQ(winners.size(), 1U) << "round " << round;
+    std::ifstream in(path_ / "config.toml");
+    std::string owner;
+    std::getline(in, owner);
+    EXPECT_EQ(owner, std::to_string(winners[0]));
+    EXPECT_TRUE(fs::is_directory(path_ / "checkpoints"));
+    fs::remove_all(scratch_.path() / "runs");
+  }
+}
+
+// A link to itself stands for what the system refuses to look at: unlike permissions it stops root, too.
+TEST_F(RunFolderTest, WhatCannotBeLookedAtIsNotCalledMissing) {
+  const RunFolder folder = RunFolder::create(path_);
+  fs::create_symlink("config.toml", folder.config_file());
+  EXPECT_THAT(error_of([&] { RunFolder::open(path_); }).why(), HasSubstr("Too many levels of symbolic links"));
+  fs::remove(folder.config_file());
+  fs::create_symlink("latest", path_ / "checkpoints" / "latest");
+  EXPECT_THAT(error_of([&] { folder.latest_checkpoint(); }).why(), HasSubstr("Too many levels of symbolic links"));
+}
+
+TEST_F(RunFolderTest, SuggestedCommandsQuoteThePath) {
+  const fs::path path = scratch_.path() / "my run";
+  touch(RunFolder::create(path).config_file());
+  EXPECT_THAT(error_of([&] { RunFolder::create(path); }).next(), HasSubstr("--resume '" + path.string() + "'"));
 }
 
 TEST_F(RunFolderTest, LatestFollowsTheNewestCheckpoint) {
