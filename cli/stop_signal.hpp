@@ -5,10 +5,11 @@
 
 namespace thrt::cli {
 
-// Handles both signals while it lives; one at a time.
+// Handles both signals while it lives, unless the process was started with them ignored; one at a time.
 class StopSignal {
  public:
-  StopSignal();
+  // `announce`: say at once, on standard error, that the first was heard; an update may take long.
+  explicit StopSignal(bool announce);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;

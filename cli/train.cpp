@@ -156,7 +156,7 @@ int run_train(const TrainCommand& command) {
   const Plan plan = command.resume ? plan_resumed(command) : plan_new(command);
   rl::validate(plan.config);
   const SelectedBackend backend = open_backend(plan.config, command.plugins);
-  const StopSignal stop;
+  const StopSignal stop(!command.json);
   rl::RunFolder folder = plan.resumed ? *plan.resumed : make_folder(command, plan.config);
 
   ProgressPrinter printer(stdout, is_terminal(stdout));

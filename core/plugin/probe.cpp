@@ -11,6 +11,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
 #include <thrt/error.hpp>
 #include <thrt/plugin/probe.hpp>
 #include <utility>
@@ -254,6 +255,14 @@ std::string first_line(const std::string& text) {
 }
 
 }  // namespace
+
+std::filesystem::path own_executable() {
+  const std::filesystem::path link = "/proc/self/exe";
+  std::error_code failure;
+  std::filesystem::path target = std::filesystem::read_symlink(link, failure);
+  // A file that was replaced while it runs is "NAME (deleted)" here.
+  return !failure && std::filesystem::exists(target, failure) ? target : link;
+}
 
 ProbeReport Prober::probe(const std::filesystem::path& plugin_file) const {
   Child child = start(executable_, plugin_file);

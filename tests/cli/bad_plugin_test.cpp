@@ -1,6 +1,8 @@
 // Training through a plugin that is none, or breaks the rules: one message of its own each, and nothing made.
 #include "process.hpp"
 
+#include <thrt/plugin/probe.hpp>
+
 #include <gmock/gmock.h>
 
 namespace thrt::cli::test {
@@ -45,6 +47,11 @@ TEST_F(BadPlugin, EachHasItsMessage) {
 
 TEST_F(BadPlugin, OneThatHangsIsGivenUpAfterFiveSeconds) {
   EXPECT_THAT(evil("hangs_on_load"), HasSubstr("hung 5 s in load"));
+}
+
+// Plugins are tried in a child that runs this file, by its own name: /proc/self/exe means another one in some children.
+TEST(ProbeChild, RunsTheFileThatThisProcessRuns) {
+  EXPECT_EQ(own_executable(), fs::canonical("/proc/self/exe"));
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ class Interrupt : public RunTest {
     const Outcome outcome = process.wait();
     if (outcome.code == 0) return false;
     EXPECT_EQ(outcome.code, 130) << outcome.out << outcome.err;
-    EXPECT_EQ(outcome.err, "");
+    EXPECT_EQ(outcome.err, signal == SIGINT ? "stopping after this update; press Ctrl-C again to stop at once\n"
+                                            : "stopping after this update; a second signal stops at once\n");
     EXPECT_THAT(outcome.out, HasSubstr("interrupted at step "));
     EXPECT_THAT(outcome.out, testing::EndsWith("next: thrust train --resume " + run + "\n"));
     return true;
@@ -71,9 +72,32 @@ TEST_F(Interrupt, ASecondOneEndsAtOnce) {
   process.send(SIGINT);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   ASSERT_TRUE(process.is_running());
+  EXPECT_EQ(text_of(top() / "stderr"), "stopping after this update; press Ctrl-C again to stop at once\n");
   process.send(SIGINT);
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.signal, SIGINT) << outcome.out << outcome.err;
+}
+
+TEST_F(Interrupt, SaysNothingBesideTheJsonObject) {
+  Process process(train("1000000", {"--run-dir", "one", "--json"}), work(), top());
+  while (process.is_running() && steps("one").size() < 2) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  process.send(SIGINT);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST_F(Interrupt, StaysIgnoredWhereTheProcessWasStartedSo) {
+  const auto before = std::signal(SIGINT, SIG_IGN);
+  Process process(train("8192", {"--run-dir", "one"}), work(), top());
+  std::signal(SIGINT, before);
+  ASSERT_TRUE(process.await("run folder: "));
+  process.send(SIGINT);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_EQ(outcome.err, "");
 }
 
 }  // namespace

@@ -17,10 +17,14 @@ struct ProbeReport {
   std::vector<DeviceInfo> devices;
 };
 
+// The file that this process runs. Not /proc/self/exe as long as there is another name for it: in a child that a tool such
+// as valgrind starts, that link leads to the tool.
+std::filesystem::path own_executable();
+
 class Prober {
  public:
   // `executable`: started as `executable __probe FILE DESCRIPTOR`, must call probe_main then.
-  explicit Prober(std::filesystem::path executable = "/proc/self/exe",
+  explicit Prober(std::filesystem::path executable = own_executable(),
                   std::chrono::milliseconds timeout = std::chrono::seconds(5))
       : executable_(std::move(executable)), timeout_(timeout) {}
 
