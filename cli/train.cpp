@@ -16,9 +16,14 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <system_error>
 
 namespace thrt::cli {
 namespace {
@@ -76,6 +81,56 @@ Plan plan_new(const TrainCommand& command) {
   if (command.config_file) rl::apply_config_file(*command.config_file, plan.config);
   command.settings.apply(plan.config);
   return plan;
+}
+
+// The step that a checkpoint's name says; RunFolder lets only step_N.safetensors through.
+std::int64_t step_of(const std::filesystem::path& checkpoint) {
+  const std::string stem = checkpoint.stem().string();
+  const char* const digits = stem.data() + stem.find('_') + 1;
+  std::int64_t step = 0;
+  if (std::from_chars(digits, stem.data() + stem.size(), step).ec != std::errc()) {
+    throw Error(fmt::format("'{}' is not a checkpoint's name", checkpoint.string()), "the step is too large",
+                "name another one in the file `latest` beside it");
+  }
+  return step;
+}
+
+struct Complete {
+  std::string checkpoint;
+  std::int64_t step = 0;
+};
+
+// Where a resumed run stands when no update is left to make. Throws when it is past its new end.
+std::optional<Complete> find_complete(const Plan& plan) {
+  if (!plan.resumed) return std::nullopt;
+  const auto checkpoint = plan.resumed->latest_checkpoint();
+  if (!checkpoint) return std::nullopt;
+  const std::int64_t step = step_of(*checkpoint);
+  const std::int64_t total = plan.config.total_timesteps;
+  if (total < step) {
+    throw Error(fmt::format("--total-timesteps {} is less than the run has made", total),
+                fmt::format("its newest checkpoint is of step {}", step),
+                fmt::format("--total-timesteps {} or more", step + plan.config.ppo.batch_size()));
+  }
+  if (total - step >= plan.config.ppo.batch_size()) return std::nullopt;
+  return Complete{checkpoint->string(), step};
+}
+
+// Its folder stays as it is: the times in its summary are those of the training.
+void print_complete(const Complete& complete, const Plan& plan, bool json) {
+  const std::string run = plan.resumed->path().string();
+  if (json) {
+    const nlohmann::ordered_json object = {{"run", run},
+                                           {"checkpoint", complete.checkpoint},
+                                           {"interrupted", false},
+                                           {"step", complete.step},
+                                           {"seconds", 0.0}};
+    fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  fmt::print("nothing to do: the run is complete at step {}\nnext: thrust eval {}, or go on with {} or more\n",
+             grouped(complete.step), shell_word(run),
+             fmt::format("--total-timesteps {}", complete.step + plan.config.ppo.batch_size()));
 }
 
 rl::RunFolder make_folder(const TrainCommand& command, const rl::RunConfig& config) {
@@ -155,6 +210,10 @@ int run_train(const TrainCommand& command) {
   let_writes_fail();
   const Plan plan = command.resume ? plan_resumed(command) : plan_new(command);
   rl::validate(plan.config);
+  if (const auto complete = find_complete(plan)) {
+    print_complete(*complete, plan, command.json);
+    return 0;
+  }
   const SelectedBackend backend = open_backend(plan.config, command.plugins);
   const StopSignal stop(!command.json);
   rl::RunFolder folder = plan.resumed ? *plan.resumed : make_folder(command, plan.config);

@@ -154,6 +154,25 @@ TEST_F(Run, ResumeRefusesWhatTheRunDoesNotHave) {
   EXPECT_THAT(thrust_out({"train", "ppo", "CartPole-v1", "--resume", "one", "--seed", "1"}), HasSubstr("at step 512"));
 }
 
+TEST_F(Run, ResumingACompleteOneSaysSoAndChangesNothing) {
+  thrust_out(train("700", {"--run-dir", "one"}));  // an update takes 256 steps, so it ends at 512
+  const auto before = files();
+  const std::string config = text_of(work() / "one/config.toml"), summary = text_of(work() / "one/summary.json");
+  for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"--total-timesteps", "767"}}) {
+    std::vector<std::string> arguments = {"train", "--resume", "one"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    EXPECT_THAT(thrust_out(arguments), HasSubstr("nothing to do: the run is complete at step 512\n"));
+    arguments.push_back("--json");
+    EXPECT_EQ(nlohmann::json::parse(thrust_out(arguments)).at("step"), 512);
+  }
+  const Outcome shorter = thrust({"train", "--resume", "one", "--total-timesteps", "511"});
+  EXPECT_EQ(shorter.code, 2);
+  EXPECT_THAT(shorter.err, HasSubstr("error: --total-timesteps 511 is less than the run has made\n"));
+  EXPECT_EQ(files(), before);
+  EXPECT_EQ(text_of(work() / "one/config.toml"), config);
+  EXPECT_EQ(text_of(work() / "one/summary.json"), summary);
+}
+
 TEST_F(Run, ResumeCanGoFurther) {
   thrust_out(train("1024", {"--run-dir", "one", "--no-anneal-lr", "--no-anneal-clip"}));
   thrust_out({"train", "--resume", "one", "--total-timesteps", "2048"});
