@@ -184,24 +184,26 @@ Parts scatter_add_gradients(const Context& c) {
   return {c.g, {}, select(mask, gather(c.g, indices, axis), zeros(updates))};
 }
 
-Tensor reduce_max_gradient(const Context& c) {
-  const Tensor x = c.x[0];
-  Axes kept;
-  for (int axis = 0; axis < x.rank(); ++axis) {
-    if (std::find(c.op.attributes.begin(), c.op.attributes.end(), axis) == c.op.attributes.end()) kept.push_back(axis);
-  }
-  const Axes reduced(c.op.attributes.begin(), c.op.attributes.end());
-  const Tensor largest = cast(equal(x, broadcast_in(c.y, x.shape(), kept)), x.dtype());
-  if (reduced.empty()) return c.g;
-  return largest * broadcast_in(c.g / sum(largest, reduced), x.shape(), kept);
-}
-
-Tensor reduce_sum_gradient(const Context& c) {
+// The axes of x that a reduction keeps.
+Axes kept_axes(const Context& c) {
   Axes kept;
   for (int axis = 0; axis < c.x[0].rank(); ++axis) {
     if (std::find(c.op.attributes.begin(), c.op.attributes.end(), axis) == c.op.attributes.end()) kept.push_back(axis);
   }
-  return broadcast_in(c.g, c.x[0].shape(), kept);
+  return kept;
+}
+
+Tensor reduce_max_gradient(const Context& c) {
+  const Axes reduced(c.op.attributes.begin(), c.op.attributes.end());
+  if (reduced.empty()) return c.g;
+  const Tensor x = c.x[0];
+  const Axes kept = kept_axes(c);
+  const Tensor largest = cast(equal(x, broadcast_in(c.y, x.shape(), kept)), x.dtype());
+  return largest * broadcast_in(c.g / sum(largest, reduced), x.shape(), kept);
+}
+
+Tensor reduce_sum_gradient(const Context& c) {
+  return broadcast_in(c.g, c.x[0].shape(), kept_axes(c));
 }
 
 // y = op(a) op(b): each gradient is a product of g with the other, laid out so that no transpose is materialised.
