@@ -12,8 +12,15 @@ class Failure {
  public:
   thrt_error* get() { return &error_; }
 
-  void check(thrt_status status, const std::string& backend, std::string_view task, const Program* program = nullptr) {
-    if (status == THRT_OK) return;
+  // `task()` says what was tried; it is asked only when that failed, so that a launch formats nothing.
+  template <typename Task>
+  void check(thrt_status status, const std::string& backend, Task&& task, const Program* program = nullptr) {
+    if (status != THRT_OK) raise(status, backend, task(), program);
+  }
+
+ private:
+  [[noreturn]] void raise(thrt_status status, const std::string& backend, const std::string& task,
+                          const Program* program) {
     error_.message[sizeof(error_.message) - 1] = '\0';
     error_.native_api[sizeof(error_.native_api) - 1] = '\0';
     std::string why = error_.message[0] != '\0' ? error_.message : "the backend gave no reason";
@@ -28,7 +35,6 @@ class Failure {
                 bad_start ? ErrorKind::kStart : ErrorKind::kRun);
   }
 
- private:
   static std::string advice(thrt_status status) {
     switch (status) {
       case THRT_OVER_BUDGET:
@@ -63,6 +69,12 @@ struct Context::Impl {
 
   const thrt_backend_api& api() const { return plugin->api(); }
 
+  template <typename Task>
+  void wait(Ticket ticket, Task&& task, const Program* program = nullptr) const {
+    Failure failure;
+    failure.check(api().wait(context, ticket, UINT64_MAX, failure.get()), id, task, program);
+  }
+
   std::shared_ptr<LoadedPlugin> plugin;
   std::string id;
   std::uint32_t device_index = 0;
@@ -91,6 +103,8 @@ struct Executable::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
+  std::string running() const { return fmt::format("running program '{}'", program.name()); }
+
   std::shared_ptr<Context::Impl> context;
   Program program;
   thrt_executable* executable = nullptr;
@@ -117,7 +131,7 @@ Context::Context(std::shared_ptr<LoadedPlugin> plugin, const ContextOptions& opt
   impl_->device_index = options.device_index;
   Failure failure;
   failure.check(impl_->api().context_create(impl_->plugin->handle(), &raw, &impl_->context, failure.get()), impl_->id,
-                fmt::format("opening device {}", options.device_index));
+                [&] { return fmt::format("opening device {}", options.device_index); });
 }
 
 const std::string& Context::backend_id() const {
@@ -129,7 +143,7 @@ thrt_device_info Context::device_info() const {
   info.struct_size = sizeof(info);
   Failure failure;
   failure.check(impl_->api().device_info(impl_->plugin->handle(), impl_->device_index, &info, failure.get()), impl_->id,
-                "reading the device's description");
+                [] { return std::string("reading the device's description"); });
   return info;
 }
 
@@ -137,23 +151,23 @@ thrt_stats Context::stats() const {
   thrt_stats stats{};
   stats.struct_size = sizeof(stats);
   Failure failure;
-  failure.check(impl_->api().context_stats(impl_->context, &stats, failure.get()), impl_->id, "reading statistics");
+  failure.check(impl_->api().context_stats(impl_->context, &stats, failure.get()), impl_->id,
+                [] { return std::string("reading statistics"); });
   return stats;
 }
 
 void Context::wait(Ticket ticket) const {
-  Failure failure;
-  failure.check(impl_->api().wait(impl_->context, ticket, UINT64_MAX, failure.get()), impl_->id,
-                "waiting for the device");
+  impl_->wait(ticket, [] { return std::string("waiting for the device"); });
 }
 
 std::vector<std::string> Context::refusals(const Program& program) const {
   std::vector<thrt_verdict> verdicts(64);
   std::uint32_t count = 0;
   Failure failure;
-  failure.check(impl_->api().check(impl_->context, program.abi(), verdicts.data(),
-                                   static_cast<std::uint32_t>(verdicts.size()), &count, failure.get()),
-                impl_->id, fmt::format("checking program '{}'", program.name()), &program);
+  failure.check(
+      impl_->api().check(impl_->context, program.abi(), verdicts.data(), static_cast<std::uint32_t>(verdicts.size()),
+                         &count, failure.get()),
+      impl_->id, [&] { return fmt::format("checking program '{}'", program.name()); }, &program);
   std::vector<std::string> lines;
   for (std::uint32_t i = 0; i < count && i < verdicts.size(); ++i) {
     lines.push_back(
@@ -169,7 +183,7 @@ Buffer::Buffer(const Context& context, std::uint64_t bytes, std::uint32_t memory
   impl_->bytes = bytes;
   Failure failure;
   failure.check(impl_->context->api().buffer_create(impl_->context->context, &options, &impl_->buffer, failure.get()),
-                impl_->context->id, fmt::format("allocating {} bytes", bytes));
+                impl_->context->id, [&] { return fmt::format("allocating {} bytes", bytes); });
 }
 
 std::uint64_t Buffer::bytes() const {
@@ -181,7 +195,7 @@ Ticket Buffer::upload(std::span<const std::byte> source, std::uint64_t offset) {
   Failure failure;
   failure.check(impl_->context->api().upload(impl_->context->context, impl_->buffer, offset, source.data(),
                                              source.size(), &ticket, failure.get()),
-                impl_->context->id, fmt::format("uploading {} bytes", source.size()));
+                impl_->context->id, [&] { return fmt::format("uploading {} bytes", source.size()); });
   return ticket;
 }
 
@@ -190,22 +204,16 @@ Ticket Buffer::download(std::span<std::byte> destination, std::uint64_t offset) 
   Failure failure;
   failure.check(impl_->context->api().download(impl_->context->context, impl_->buffer, offset, destination.data(),
                                                destination.size(), &ticket, failure.get()),
-                impl_->context->id, fmt::format("downloading {} bytes", destination.size()));
+                impl_->context->id, [&] { return fmt::format("downloading {} bytes", destination.size()); });
   return ticket;
 }
 
 void Buffer::write(std::span<const std::byte> source) {
-  const Ticket ticket = upload(source);
-  Failure failure;
-  failure.check(impl_->context->api().wait(impl_->context->context, ticket, UINT64_MAX, failure.get()),
-                impl_->context->id, "waiting for an upload");
+  impl_->context->wait(upload(source), [] { return std::string("waiting for an upload"); });
 }
 
 void Buffer::read(std::span<std::byte> destination) const {
-  const Ticket ticket = download(destination);
-  Failure failure;
-  failure.check(impl_->context->api().wait(impl_->context->context, ticket, UINT64_MAX, failure.get()),
-                impl_->context->id, "waiting for a download");
+  impl_->context->wait(download(destination), [] { return std::string("waiting for a download"); });
 }
 
 Executable::Executable(const Context& context, Program program, std::uint32_t flags)
@@ -218,9 +226,11 @@ Executable::Executable(const Context& context, Program program, std::uint32_t fl
   const thrt_compile_options options = {sizeof(options), flags};
   impl_->info.struct_size = sizeof(impl_->info);
   Failure failure;
-  failure.check(impl_->context->api().compile(impl_->context->context, impl_->program.abi(), &options,
-                                              &impl_->executable, &impl_->info, failure.get()),
-                context.backend_id(), fmt::format("compiling program '{}'", impl_->program.name()), &impl_->program);
+  failure.check(
+      impl_->context->api().compile(impl_->context->context, impl_->program.abi(), &options, &impl_->executable,
+                                    &impl_->info, failure.get()),
+      context.backend_id(), [&] { return fmt::format("compiling program '{}'", impl_->program.name()); },
+      &impl_->program);
 }
 
 const Program& Executable::program() const {
@@ -247,31 +257,26 @@ Binding::Binding(const Executable& executable, std::span<const Buffer> slots)
   }
   const Executable::Impl& owner = *impl_->executable;
   Failure failure;
-  failure.check(owner.context->api().bind(owner.context->context, owner.executable, raw.data(),
-                                          static_cast<std::uint32_t>(raw.size()), &impl_->binding, failure.get()),
-                owner.context->id, fmt::format("binding program '{}'", owner.program.name()), &owner.program);
+  failure.check(
+      owner.context->api().bind(owner.context->context, owner.executable, raw.data(),
+                                static_cast<std::uint32_t>(raw.size()), &impl_->binding, failure.get()),
+      owner.context->id, [&] { return fmt::format("binding program '{}'", owner.program.name()); }, &owner.program);
 }
 
 Ticket Binding::enqueue(std::uint32_t repeat) {
   Ticket ticket = 0;
   const Executable::Impl& owner = *impl_->executable;
   Failure failure;
-  const thrt_status status =
-      owner.context->api().enqueue(owner.context->context, impl_->binding, repeat, &ticket, failure.get());
-  if (status != THRT_OK) {
-    failure.check(status, owner.context->id, fmt::format("running program '{}'", owner.program.name()), &owner.program);
-  }
+  failure.check(
+      owner.context->api().enqueue(owner.context->context, impl_->binding, repeat, &ticket, failure.get()),
+      owner.context->id, [&] { return owner.running(); }, &owner.program);
   return ticket;
 }
 
 void Binding::run(std::uint32_t repeat) {
-  const Ticket ticket = enqueue(repeat);
   const Executable::Impl& owner = *impl_->executable;
-  Failure failure;
-  const thrt_status status = owner.context->api().wait(owner.context->context, ticket, UINT64_MAX, failure.get());
-  if (status != THRT_OK) {
-    failure.check(status, owner.context->id, fmt::format("running program '{}'", owner.program.name()), &owner.program);
-  }
+  owner.context->wait(
+      enqueue(repeat), [&] { return owner.running(); }, &owner.program);
 }
 
 }  // namespace thrt

@@ -94,11 +94,12 @@ class Training {
   }
 
   void require_whole_iterations(const std::filesystem::path& checkpoint) const {
-    if (state_.step == state_.updates * learner_->steps_per_iteration()) return;
-    throw Error(fmt::format("checkpoint {} is of other settings", checkpoint.string()),
-                fmt::format("it took {} steps in {} iterations; here an iteration takes {}", state_.step,
-                            state_.updates, learner_->steps_per_iteration()),
-                "resume with the settings that began the run");
+    const std::int64_t each = learner_->steps_per_iteration();
+    if (state_.step % each == 0 && state_.step / each == state_.updates) return;
+    throw Error(
+        fmt::format("checkpoint {} is of other settings", checkpoint.string()),
+        fmt::format("it took {} steps in {} iterations; here an iteration takes {}", state_.step, state_.updates, each),
+        "resume with the settings that began the run");
   }
 
   void count(const EpisodeEnd& episode) {
