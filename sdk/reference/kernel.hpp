@@ -1,10 +1,10 @@
 // What a kernel of the reference backend gets and how it reads and writes elements of each dtype.
 #pragma once
 
+#include <thrt/ir/float16.hpp>
 #include <thrt/ir/ops.hpp>
 #include <thrt/ir/type.hpp>
 #include <thrt/sdk/error.hpp>
-#include <thrt/sdk/float16.hpp>
 
 #include <array>
 #include <cstddef>
@@ -65,10 +65,10 @@ inline double widen(double x) {
   return x;
 }
 inline double widen(F16 x) {
-  return sdk::f16_to_f32(x.bits);
+  return ir::f16_to_f32(x.bits);
 }
 inline double widen(BF16 x) {
-  return sdk::bf16_to_f32(x.bits);
+  return ir::bf16_to_f32(x.bits);
 }
 inline std::int32_t widen(std::int32_t x) {
   return x;
@@ -91,9 +91,9 @@ inline constexpr bool kIsFloat = std::is_same_v<Wide<Stored>, double>;
 template <typename Stored>
 Stored narrow(Wide<Stored> x) {
   if constexpr (std::is_same_v<Stored, F16>) {
-    return {sdk::f64_to_f16(x)};
+    return {ir::f64_to_f16(x)};
   } else if constexpr (std::is_same_v<Stored, BF16>) {
-    return {sdk::f64_to_bf16(x)};
+    return {ir::f64_to_bf16(x)};
   } else if constexpr (std::is_same_v<Stored, Bool>) {
     return {static_cast<std::uint8_t>(x ? 1 : 0)};
   } else {

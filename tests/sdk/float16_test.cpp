@@ -1,4 +1,4 @@
-#include <thrt/sdk/float16.hpp>
+#include <thrt/ir/float16.hpp>
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <random>
 
-namespace thrt::sdk {
+namespace thrt::ir {
 namespace {
 
 // The value of f16 bits, by the formula of IEEE 754: independent of the code's bit tricks.
@@ -110,4 +110,4 @@ TEST(Float16, EqualsTheCompilersConversion) {
 #endif
 
 }  // namespace
-}  // namespace thrt::sdk
+}  // namespace thrt::ir

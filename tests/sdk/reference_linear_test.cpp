@@ -1,6 +1,6 @@
 #include "loaded_backend.hpp"
 
-#include <thrt/sdk/float16.hpp>
+#include <thrt/ir/float16.hpp>
 
 #include <gtest/gtest.h>
 
@@ -64,9 +64,9 @@ TEST_F(ReferenceLinear, MatmulOverNothingIsZero) {
 TEST_F(ReferenceLinear, MatmulSumsWideAndRoundsOnce) {
   const Array row = f32({1, 3}, {16777216, 1, 1}), ones = f32({3, 1}, {1, 1, 1});
   EXPECT_EQ(session.op(OpKind::MATMUL, {row, ones}, {0, 0}).as<float>()[0], 16777218.0f);
-  const std::vector<std::uint16_t> one_half(2048, sdk::f32_to_f16(1.0f));  // f16 itself cannot count beyond 2048
+  const std::vector<std::uint16_t> one_half(2048, ir::f32_to_f16(1.0f));  // f16 itself cannot count beyond 2048
   const Array a = array(DType::kF16, {1, 2048}, one_half), b = array(DType::kF16, {2048, 1}, one_half);
-  EXPECT_EQ(session.op(OpKind::MATMUL, {a, b}, {0, 0}).as<std::uint16_t>()[0], sdk::f32_to_f16(2048.0f));
+  EXPECT_EQ(session.op(OpKind::MATMUL, {a, b}, {0, 0}).as<std::uint16_t>()[0], ir::f32_to_f16(2048.0f));
 }
 
 TEST_F(ReferenceLinear, ConvolutionByHand) {

@@ -1,6 +1,6 @@
 #include "loaded_backend.hpp"
 
-#include <thrt/sdk/float16.hpp>
+#include <thrt/ir/float16.hpp>
 
 #include <gtest/gtest.h>
 
@@ -185,15 +185,15 @@ TEST_F(ReferencePointwise, CastFollowsTheContract) {
 }
 
 TEST_F(ReferencePointwise, SmallFloatsAreComputedWideAndRoundedOnce) {
-  const auto half = [](float x) { return sdk::f32_to_f16(x); };
+  const auto half = [](float x) { return ir::f32_to_f16(x); };
   const Array x = array<std::uint16_t>(DType::kF16, {2}, {half(60000.0f), half(1.0f)});
   const Array y = array<std::uint16_t>(DType::kF16, {2}, {half(60000.0f), half(0.0004f)});
   const auto sums = session.op(OpKind::ADD, {x, y}).as<std::uint16_t>();
   EXPECT_EQ(sums[0], 0x7C00);  // overflow
-  EXPECT_EQ(sums[1], half(1.0f + sdk::f16_to_f32(half(0.0004f))));
-  const Array b = array<std::uint16_t>(DType::kBF16, {1}, {sdk::f32_to_bf16(0.1f)});
+  EXPECT_EQ(sums[1], half(1.0f + ir::f16_to_f32(half(0.0004f))));
+  const Array b = array<std::uint16_t>(DType::kBF16, {1}, {ir::f32_to_bf16(0.1f)});
   EXPECT_EQ(session.op(OpKind::EXP, {b}).as<std::uint16_t>()[0],
-            sdk::f32_to_bf16(std::exp(sdk::bf16_to_f32(sdk::f32_to_bf16(0.1f)))));
+            ir::f32_to_bf16(std::exp(ir::bf16_to_f32(ir::f32_to_bf16(0.1f)))));
 }
 
 TEST_F(ReferencePointwise, DoublesStayDouble) {

@@ -1,7 +1,7 @@
 // Behind host_memory.hpp.
 #pragma once
 
-#include <thrt/sdk/float16.hpp>
+#include <thrt/ir/float16.hpp>
 #include <thrt/sdk/host_memory.hpp>
 
 #include <algorithm>
@@ -278,9 +278,9 @@ inline void require_finite(const ir::Type& type, const void* data, std::uint32_t
       return detail::require_finite_as<double>(
           data, n, [](double x) { return x; }, flat_op_index, op_name, value);
     case ir::DType::kF16:
-      return detail::require_finite_as<std::uint16_t>(data, n, f16_to_f32, flat_op_index, op_name, value);
+      return detail::require_finite_as<std::uint16_t>(data, n, ir::f16_to_f32, flat_op_index, op_name, value);
     case ir::DType::kBF16:
-      return detail::require_finite_as<std::uint16_t>(data, n, bf16_to_f32, flat_op_index, op_name, value);
+      return detail::require_finite_as<std::uint16_t>(data, n, ir::bf16_to_f32, flat_op_index, op_name, value);
     case ir::DType::kI32:
     case ir::DType::kU32:
     case ir::DType::kU8:
