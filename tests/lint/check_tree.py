@@ -20,17 +20,19 @@ TEXT = CODE | {".py", ".sh", ".cmake", ".md", ".json", ".map"}
 SKIPPED_FOLDERS = {".git", "build", "runs", ".cache", ".venv", "__pycache__"}
 DATA = "tests/data/"  # recorded by other programs, with their own habits
 
-# Who may include whom; a folder that is not here (tests, bench, examples) may include everything.
+# Who may include whom; a folder that is not here (tests, bench, examples) may include everything. The conformance suite
+# is given to authors with the sdk, and is a host: it builds programs with core.
 MAY_INCLUDE = {
+    "sdk/conformance": {"sdk/conformance", "core", "sdk"},
     "sdk": {"sdk"},
     "plugins": {"plugins", "sdk"},
     "core": {"core", "sdk"},
     "rl": {"rl", "core", "sdk"},
-    "cli": {"cli", "rl", "core", "sdk"},
+    "cli": {"cli", "rl", "core", "sdk", "sdk/conformance"},
 }
 # The part of sdk that the host's side shares; thrt/sdk/ is for plugins.
 HOST_SDK = re.compile(r"^thrt/(abi\.h|philox\.h|ops\.def|ir/.+)$")
-HOST = {"core", "rl", "cli"}
+HOST = {"core", "rl", "cli", "sdk/conformance"}
 
 MAX_FILE, WARN_FILE, MAX_FUNCTION = 800, 500, 150
 EXPLAINS_LENGTH = re.compile(r"long because", re.IGNORECASE)
@@ -90,18 +92,25 @@ def without_comments(text, keep_strings=False):
 
 # ------------------------------------------------------------------------------------------------- who includes whom
 
+def layer_of(path):
+    """The folder of MAY_INCLUDE that a file belongs to, or its top folder."""
+    parts = path.split("/")
+    two = "/".join(parts[:2])
+    return two if two in MAY_INCLUDE else parts[0]
+
+
 class Includes:
     def __init__(self, files):
         self.files = set(files)
         self.public = {}  # "thrt/abi.h" -> "sdk/include/thrt/abi.h"
         for path in files:
             parts = path.split("/")
-            if "include" in parts[:-1] and parts[0] in MAY_INCLUDE:
+            if "include" in parts[:-1] and layer_of(path) in MAY_INCLUDE:
                 self.public["/".join(parts[parts.index("include") + 1:])] = path
 
     def resolve(self, source, name):
         """The file of this tree that an include means, or None for one of another project."""
-        top = source.split("/")[0]
+        top = layer_of(source)
         for base in (os.path.dirname(source), "", top):
             candidate = os.path.normpath(os.path.join(base, name))
             if candidate in self.files:
@@ -109,7 +118,7 @@ class Includes:
         return self.public.get(name)
 
     def check(self, source, text):
-        top = source.split("/")[0]
+        top = layer_of(source)
         if top not in MAY_INCLUDE:
             return
         for number, line in enumerate(without_comments(text, keep_strings=True).split("\n"), 1):
@@ -117,7 +126,7 @@ class Includes:
             target = match and self.resolve(source, match.group(2))
             if not target:
                 continue
-            name, target_top = match.group(2), target.split("/")[0]
+            name, target_top = match.group(2), layer_of(target)
             if target_top not in MAY_INCLUDE[top]:
                 allowed = ", ".join(sorted(MAY_INCLUDE[top]))
                 yield Finding(source, number, "include", f"{top} may not include {name} of {target_top}, only {allowed}")
@@ -225,7 +234,7 @@ def system_includes(compile_commands):
 
 def compile_header(root, path, compiler, system):
     """(finding or None, what it needs that is not here or None)"""
-    top = path.split("/")[0]
+    top = layer_of(path)
     owners = sorted(set(MAY_INCLUDE) | {top})
     includes = [f"-I{root / owner / 'include'}" for owner in owners if (root / owner / "include").is_dir()]
     includes += [f"-I{folder}" for folder in (root, root / top, (root / path).parent)]
