@@ -4,13 +4,12 @@
 #include <thrt/ir/float16.hpp>
 #include <thrt/ir/ops.hpp>
 #include <thrt/ir/type.hpp>
-#include <thrt/sdk/error.hpp>
+#include <thrt/sdk/interpreter.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <vector>
 
 namespace thrt::reference {
 
@@ -19,25 +18,16 @@ using ir::OpKind;
 using ir::Shape;
 using ir::Type;
 
-struct Tensor {
-  Type type;
-  std::byte* data;
-};
+using sdk::AxisView;
+using sdk::Call;
+using sdk::copy_element;
+using sdk::copy_elements;
+using sdk::elements;
+using sdk::for_each_index;
+using sdk::Kernel;
+using sdk::Tensor;
 
-// One op with its memory. The result's memory may be an operand's for elementwise ops, scatter_add and dynamic_update_slice.
-struct Call {
-  std::vector<Tensor> operands;
-  std::vector<Tensor> results;
-  std::vector<std::int64_t> attributes;
-  std::byte* scratch;  // scratch_bytes() of it
-
-  const Tensor& in(std::size_t i) const { return operands[i]; }
-  const Tensor& out() const { return results[0]; }
-};
-
-using Kernel = void (*)(const Call&);
-
-// One specialisation per op of ops.def but repeat, which the interpreter runs itself. A missing one does not link.
+// One specialisation per op of ops.def but those that the interpreter does without a kernel. A missing one does not link.
 template <OpKind kind>
 void kernel(const Call& call);
 #define THRT_OP(ID, ...) \
@@ -101,11 +91,6 @@ Stored narrow(Wide<Stored> x) {
   }
 }
 
-template <typename Stored>
-Stored* elements(const Tensor& tensor) {
-  return reinterpret_cast<Stored*>(tensor.data);
-}
-
 // Calls f with an element of the type that stores `dtype`: f's parameter tells it the type.
 template <typename Function>
 void with_dtype(DType dtype, Function&& f) {
@@ -151,35 +136,5 @@ void with_bits(DType dtype, Function&& f) {
     if constexpr (!kIsFloat<Stored> && !std::is_same_v<Stored, std::uint8_t>) f(type);
   });
 }
-
-// Calls f(index, flat) for every index of the shape in row-major order; index has one number per dimension.
-template <typename Function>
-void for_each_index(const Shape& shape, Function&& f) {
-  const std::int64_t count = shape.elements();
-  std::array<std::int64_t, THRT_MAX_RANK> index{};
-  for (std::int64_t flat = 0; flat < count; ++flat) {
-    f(index, flat);
-    for (int d = shape.rank() - 1; d >= 0; --d) {
-      const auto axis = static_cast<std::size_t>(d);
-      if (++index[axis] < shape[d]) break;
-      index[axis] = 0;
-    }
-  }
-}
-
-// A shape seen from one axis: element (o, a, i) is at (o * axis + a) * inner + i.
-struct AxisView {
-  std::int64_t outer = 1, axis = 1, inner = 1;
-  AxisView(const Shape& shape, int at) {
-    for (int d = 0; d < at; ++d) outer *= shape[d];
-    axis = shape[at];
-    for (int d = at + 1; d < shape.rank(); ++d) inner *= shape[d];
-  }
-};
-
-// Whole elements moved as bytes: what movement does is the same for every dtype of a size.
-void copy_element(const Tensor& to, std::int64_t to_index, const Tensor& from, std::int64_t from_index);
-void copy_elements(const Tensor& to, std::int64_t to_index, const Tensor& from, std::int64_t from_index,
-                   std::int64_t count);
 
 }  // namespace thrt::reference

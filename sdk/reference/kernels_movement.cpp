@@ -1,21 +1,7 @@
 // Ops that move elements and compute nothing.
 #include "kernel.hpp"
 
-#include <cstring>
-
 namespace thrt::reference {
-
-void copy_elements(const Tensor& to, std::int64_t to_index, const Tensor& from, std::int64_t from_index,
-                   std::int64_t count) {
-  const auto size = static_cast<std::int64_t>(ir::dtype_size(to.type.dtype));
-  if (count > 0) {
-    std::memmove(to.data + to_index * size, from.data + from_index * size, static_cast<std::size_t>(count * size));
-  }
-}
-
-void copy_element(const Tensor& to, std::int64_t to_index, const Tensor& from, std::int64_t from_index) {
-  copy_elements(to, to_index, from, from_index, 1);
-}
 
 template <>
 void kernel<OpKind::BROADCAST>(const Call& call) {
@@ -29,11 +15,6 @@ void kernel<OpKind::BROADCAST>(const Call& call) {
     }
     copy_element(call.out(), flat, call.in(0), source);
   });
-}
-
-template <>
-void kernel<OpKind::RESHAPE>(const Call& call) {
-  copy_elements(call.out(), 0, call.in(0), 0, call.out().type.elements());
 }
 
 template <>

@@ -5,10 +5,6 @@
 
 namespace thrt::reference {
 
-// Constants are used where they are; this would copy one.
-template <>
-void kernel<OpKind::CONSTANT>(const Call&) {}
-
 template <>
 void kernel<OpKind::IOTA>(const Call& call) {
   const auto axis = static_cast<std::size_t>(call.attributes[0]);

@@ -1,78 +1,51 @@
 // The reference backend: one device, the host's processor, one thread, no fusion. Slow, and right.
-#include "interpreter.hpp"
-
-#include <thrt/sdk/host_memory.hpp>
-
-#include <optional>
+#include "kernel.hpp"
 
 namespace thrt::reference {
 namespace {
 
-class Run final : public sdk::HostRun {
- public:
-  Run(const CompiledProgram& program, std::span<std::byte* const> slots, std::byte* workspace)
-      : bound_(program, slots, workspace) {}
-  void run() override { bound_.run(); }
-
- private:
-  BoundProgram bound_;
-};
-
-class Executable final : public sdk::HostExecutable {
- public:
-  Executable(const sdk::ProgramView& program, bool check_finite) : program_(program, check_finite) {}
-
-  std::uint64_t workspace_bytes() const override { return program_.workspace_bytes(); }
-  std::uint64_t constant_bytes() const override { return program_.constant_bytes(); }
-  void info(thrt_executable_info& info) const override {
-    info.steps = program_.step_count();
-    info.launches = 1;
-    sdk::set_text(info.kind, "interpreter");
+Kernel find_kernel(OpKind kind) {
+  switch (kind) {
+#define THRT_OP(ID, ...)                           \
+  case OpKind::ID:                                 \
+    if constexpr (sdk::needs_kernel(OpKind::ID)) { \
+      return &kernel<OpKind::ID>;                  \
+    } else {                                       \
+      return nullptr;                              \
+    }
+#include <thrt/ops.def>
+#undef THRT_OP
   }
-  std::unique_ptr<sdk::HostRun> prepare(std::span<std::byte* const> slots, std::byte* workspace) override {
-    return std::make_unique<Run>(program_, slots, workspace);
+  return nullptr;
+}
+
+// What a kernel needs while it runs.
+std::uint64_t scratch_bytes(const sdk::OpView& op) {
+  switch (op.kind()) {
+    case OpKind::SCATTER_ADD:  // a wide sum per element
+      return static_cast<std::uint64_t>(op.result_type().elements()) * sizeof(double);
+    case OpKind::ARGSORT: {  // a row of indices, twice
+      const std::int64_t length = op.result_type().shape[static_cast<int>(op.attribute(0))];
+      return static_cast<std::uint64_t>(length) * 2 * sizeof(std::int32_t);
+    }
+    default:
+      return 0;
   }
+}
 
- private:
-  CompiledProgram program_;
-};
-
-class Device final : public sdk::HostDevice {
- public:
-  // Everything that is well formed.
-  std::optional<std::string> refuse(const sdk::OpView&) const override { return std::nullopt; }
-
-  // It always runs op by op, so THRT_COMPILE_DEBUG changes nothing.
-  std::unique_ptr<sdk::HostExecutable> compile(const sdk::ProgramView& program, std::uint32_t flags) override {
-    return std::make_unique<Executable>(program, (flags & THRT_COMPILE_CHECK_FINITE) != 0);
-  }
-};
-
-class Plugin final : public sdk::HostPlugin {
+class Plugin final : public sdk::InterpreterPlugin {
  public:
   explicit Plugin(const sdk::PluginOptions&) {}
 
-  std::vector<thrt_device_info> devices() override {
-    const sdk::HostMemory memory = sdk::host_memory();
-    thrt_device_info info{};
-    info.kind = THRT_DEVICE_CPU;
-    info.available = 1;
-    info.compute_units = 1;
-    info.memory_total = memory.total;
-    info.memory_free = memory.available;
-    info.max_buffer_bytes = memory.total;
+  thrt_device_info describe() const override {
+    thrt_device_info info = sdk::describe_processor("reference interpreter", {});
     for (const DType dtype : ir::kAllDTypes) info.storage_dtypes |= ir::dtype_bit(dtype);
-    info.precisions = 1u << THRT_PRECISION_F32;
-    info.subgroup_size = 1;
-    sdk::set_text(info.name, "reference interpreter");
     sdk::set_text(info.driver, "plain loops in f64");
-    sdk::set_text(info.architecture, "any");
-    return {info};
+    return info;
   }
 
-  std::unique_ptr<sdk::HostDevice> open_device(const thrt_context_options&) override {
-    return std::make_unique<Device>();
-  }
+  // Everything that is well formed.
+  sdk::KernelChoice find(const sdk::OpView& op) const override { return {find_kernel(op.kind()), scratch_bytes(op)}; }
 };
 
 }  // namespace
