@@ -1,0 +1,59 @@
+// The `thrust-conformance` binary: the suite alone, for authors who have the sdk and not the `thrust` command.
+#include <thrt/conformance/command.hpp>
+#include <thrt/error.hpp>
+#include <thrt/plugin/probe.hpp>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+
+namespace {
+
+int fail(const thrt::Error& error) {
+  std::fflush(stdout);
+  fmt::print(stderr, "error: {}\n", error.what());
+  if (!error.why().empty()) fmt::print(stderr, "  why: {}\n", error.why());
+  if (!error.next().empty()) fmt::print(stderr, "  try: {}\n", error.next());
+  return static_cast<int>(error.kind());
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Tests a Thrust RL backend: every operation, whole programs, and the rules of the C interface.",
+               "thrust-conformance");
+  thrt::conformance::Arguments arguments;
+  thrt::conformance::add_options(app, arguments);
+  app.footer("Exit code: 0 all that the backend claims is right, 1 it is not, 2 it could not start, 130 interrupted.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& failure) {
+    throw thrt::Error(failure.what(), "the command line cannot be used", "thrust-conformance --help");
+  }
+  const int code = thrt::conformance::run(arguments, "thrust-conformance");
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw thrt::Error("cannot write to standard output", std::strerror(errno), "a place with room for it",
+                      thrt::ErrorKind::kRun);
+  }
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // The child in which a plugin is tried first: it must not do anything more first.
+  if (argc == 4 && std::strcmp(argv[1], "__probe") == 0) return thrt::probe_main(argv[2], std::atoi(argv[3]));
+  try {
+    return run(argc, argv);
+  } catch (const thrt::Error& error) {
+    return fail(error);
+  } catch (const std::exception& failure) {
+    return fail(thrt::Error(fmt::format("internal error: {}", failure.what()), "a fault of the suite itself",
+                            "report it with the command line", thrt::ErrorKind::kRun));
+  }
+}
