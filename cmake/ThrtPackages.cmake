@@ -72,15 +72,16 @@ thrt_package(thrust thrust SECTION science
   SUMMARY "trains neural networks on the compute backends that a machine has"
   DESCRIPTION "Thrust RL trains small and middling neural networks, reinforcement learning
 first. Whole training phases run as one program on a backend, a plugin that is
-found at run time. This package has the binary; it needs at least one backend."
+found at run time. This package has the binary, which
+needs at least one backend."
   FIELDS RECOMMENDS "thrust-backend-cpu | thrust-backend" SUGGESTS thrust-sdk
          PROVIDES "thrust-abi-${thrt_abi_major} (= ${thrt_abi_major}.${thrt_abi_minor})")
 thrt_package_backend(cpu "processor backend of Thrust RL"
   "Runs training programs on the processor, with kernels for three levels of vector
 instructions and oneDNN for convolutions.")
 thrt_package_backend(reference "reference backend of Thrust RL"
-  "Runs every operation in plain loops and double precision. It is slow; other
-backends are compared with it.")
+  "Runs every operation in plain loops and double precision: slow, and what
+other backends are compared with.")
 thrt_package(sdk thrust-sdk SECTION devel
   SUMMARY "headers and tools for writing backends of Thrust RL"
   DESCRIPTION "The C interface between thrust and its backends, header-only helpers in C++,
@@ -90,6 +91,7 @@ CMake's package file, and the suite that tries a backend against the reference."
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME thrust)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # would come before every package's own
 set(CPACK_PACKAGE_CONTACT "${THRT_PACKAGE_MAINTAINER}")
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

@@ -283,7 +283,7 @@ std::shared_ptr<ProgramBuilder> nested(int depth) {
 }
 
 TEST(Verify, LimitsTheDepthOfSubPrograms) {
-  EXPECT_EQ(sdk::kMostProgramDepth, 16);
+  EXPECT_EQ(ir::kMostProgramDepth, 16);
   for (const auto& [levels, status] : {std::pair{15, THRT_OK}, std::pair{16, THRT_INVALID_PROGRAM}}) {
     ProgramBuilder program;
     const std::uint32_t x = program.input("x", {DType::kF32, {}});
@@ -302,6 +302,61 @@ TEST(Verify, EndsOnAProgramThatContainsItself) {
   program.build();
   for (const thrt_program*& body : program.body_pointers) body = &program.program;
   EXPECT_EQ(answer(program.program).status, THRT_INVALID_PROGRAM);
+}
+
+// `body` run `times` times, one after another, in a program that can itself be a body.
+std::shared_ptr<ProgramBuilder> repeated(const std::shared_ptr<ProgramBuilder>& body, int times) {
+  auto program = std::make_shared<ProgramBuilder>();
+  program->input("i", {DType::kI32, {}});
+  std::uint32_t x = program->input("x", {DType::kF32, {}});
+  x = program->repeat(body, 1, 1, {x})[0];
+  for (int i = 1; i < times; ++i) {
+    thrt_op again = program->ops[0];
+    again.first_operand = static_cast<std::uint32_t>(program->operands.size());
+    program->operands.push_back(x);
+    x = again.first_result = program->value({DType::kF32, {}});
+    program->ops.push_back(again);
+  }
+  program->state_output(1, x);
+  return program;
+}
+
+// Small arrays that stand for much: refused, and at once.
+TEST(Verify, CountsASubProgramAsOftenAsItIsUsed) {
+  std::shared_ptr<ProgramBuilder> program = nested(0);
+  for (int level = 0; level < 3; ++level) program = repeated(program, 64);
+  EXPECT_EQ(answer(program->build()).message, "");  // 64 + 64^2 + 64^3 repeats and 64^3 ops
+  const Answer refused = answer(repeated(program, 64)->build());
+  EXPECT_EQ(refused.status, THRT_INVALID_PROGRAM);
+  EXPECT_THAT(refused.message, ::testing::HasSubstr("too many ops"));
+}
+
+TEST(Verify, CountsTheDepthBelowASubProgramThatItKnows) {
+  // Found right one level down, then met again below three more.
+  const auto deep = nested(11);
+  auto program = repeated(deep, 1);
+  program->bodies.push_back(repeated(repeated(repeated(repeated(deep, 1), 1), 1), 1));
+  thrt_op again = program->ops[0];
+  again.subprogram = 1;
+  again.first_result = program->value({DType::kF32, {}});
+  program->ops.push_back(again);
+  EXPECT_THAT(answer(program->build()).message, ::testing::HasSubstr("nested too deep"));
+  program->bodies[1] = repeated(repeated(repeated(deep, 1), 1), 1);
+  EXPECT_EQ(answer(program->build()).message, "");
+}
+
+TEST(Verify, LimitsWhatGroupsAndNamesMayTake) {
+  const auto body = nested(0);
+  body->groups.assign(1 << 16, thrt_group{0, THRT_NONE});
+  EXPECT_EQ(answer(repeated(body, 64)->build()).message, "");
+  EXPECT_THAT(answer(repeated(body, 1024)->build()).message, ::testing::HasSubstr("too many entries"));
+
+  // Each name the end of the one before: all different, and a square of letters.
+  ProgramBuilder named;
+  const std::uint32_t letters = named.string(std::string(1 << 17, 'a'));
+  for (std::uint32_t i = 0; i < 1 << 16; ++i) named.input("", {DType::kF32, {}});
+  for (std::uint32_t i = 0; i < 1 << 16; ++i) named.slots[i].name = letters + i;
+  EXPECT_THAT(answer(named.build()).message, ::testing::HasSubstr("too many entries"));
 }
 
 // Whatever a byte of the arrays is changed to, the answer is an answer; and a program that is accepted can be walked through.
