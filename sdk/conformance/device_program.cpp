@@ -1,0 +1,149 @@
+#include "device_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace thrt::conformance {
+namespace {
+
+constexpr std::uint64_t kGuardBytes = 64;  // slots start at multiples of 64
+constexpr auto kGuard = std::byte{0xA5};
+
+}  // namespace
+
+DeviceContext::DeviceContext(const Bench& bench) : api(bench.plugin->api()) {
+  const thrt_context_options options = {sizeof(options), bench.device_index, 0, 0, THRT_PRECISION_F32};
+  thrt_device_info info{};
+  info.struct_size = sizeof(info);
+  require(api.device_info(bench.plugin->handle(), bench.device_index, &info, &error_), "device_info");
+  device_kind_ = info.kind;
+  require(api.context_create(bench.plugin->handle(), &options, &handle, &error_), "context_create");
+}
+
+DeviceContext::~DeviceContext() {
+  if (handle != nullptr) api.context_destroy(handle);
+}
+
+void DeviceContext::require(thrt_status status, const std::string& call) const {
+  if (status == THRT_OK) return;
+  error_.message[sizeof(error_.message) - 1] = '\0';
+  throw CallFailed(fmt::format("{} answered {}: {}", call, status, static_cast<const char*>(error_.message)), error_);
+}
+
+void DeviceContext::wait(thrt_ticket ticket) const {
+  require(api.wait(handle, ticket, UINT64_MAX, &error_), "wait");
+}
+
+bool DeviceContext::flushes_denormals() const {
+  return device_kind_ != THRT_DEVICE_CPU;
+}
+
+GuardedBuffer::GuardedBuffer(const DeviceContext& context, std::uint64_t bytes) : context_(context), bytes_(bytes) {
+  const thrt_buffer_options options = {sizeof(options), THRT_MEMORY_DEVICE, bytes + 2 * kGuardBytes, 0};
+  context.require(context.api.buffer_create(context.handle, &options, &buffer_, context.error()), "buffer_create");
+}
+
+GuardedBuffer::~GuardedBuffer() {
+  if (buffer_ != nullptr) context_.api.buffer_destroy(context_.handle, buffer_);
+}
+
+void GuardedBuffer::write(std::span<const std::byte> content) {
+  Bytes all(static_cast<std::size_t>(bytes_ + 2 * kGuardBytes), kGuard);
+  if (!content.empty()) std::memcpy(all.data() + kGuardBytes, content.data(), content.size());
+  thrt_ticket ticket = 0;
+  context_.require(context_.api.upload(context_.handle, buffer_, 0, all.data(), all.size(), &ticket, context_.error()),
+                   "upload");
+  context_.wait(ticket);
+}
+
+Bytes GuardedBuffer::read(const std::string& name) const {
+  Bytes all(static_cast<std::size_t>(bytes_ + 2 * kGuardBytes));
+  thrt_ticket ticket = 0;
+  context_.require(
+      context_.api.download(context_.handle, buffer_, 0, all.data(), all.size(), &ticket, context_.error()),
+      "download");
+  context_.wait(ticket);
+  const auto first = all.begin() + kGuardBytes, last = all.end() - kGuardBytes;
+  const auto is_guard = [](std::byte b) { return b == kGuard; };
+  if (!std::all_of(all.begin(), first, is_guard)) {
+    throw Broken(fmt::format("slot '{}': bytes before its buffer region were overwritten", name));
+  }
+  if (const auto changed = std::find_if_not(last, all.end(), is_guard); changed != all.end()) {
+    throw Broken(fmt::format("slot '{}': byte {} behind its {} bytes was overwritten", name, changed - last, bytes_));
+  }
+  return {first, last};
+}
+
+thrt_slot_buffer GuardedBuffer::place() const {
+  return {buffer_, kGuardBytes};
+}
+
+DeviceProgram::DeviceProgram(const DeviceContext& context, Program program, std::uint32_t flags,
+                             std::vector<std::shared_ptr<GuardedBuffer>> shared)
+    : context_(context), program_(std::move(program)), buffers_(std::move(shared)) {
+  refuse_what_check_refuses();
+  buffers_.resize(program_.slots().size());
+  compile(flags);
+  std::vector<thrt_slot_buffer> places;
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    if (buffers_[i] == nullptr) {
+      buffers_[i] = std::make_shared<GuardedBuffer>(context_, program_.slots()[i].type.bytes());
+      buffers_[i]->write({});
+    }
+    places.push_back(buffers_[i]->place());
+  }
+  const thrt_status status = context_.api.bind(context_.handle, executable_, places.data(),
+                                               static_cast<std::uint32_t>(places.size()), &binding_, context_.error());
+  if (status != THRT_OK) context_.api.executable_destroy(context_.handle, executable_);
+  context_.require(status, "bind");
+}
+
+DeviceProgram::~DeviceProgram() {
+  if (binding_ != nullptr) context_.api.binding_destroy(context_.handle, binding_);
+  if (executable_ != nullptr) context_.api.executable_destroy(context_.handle, executable_);
+}
+
+void DeviceProgram::refuse_what_check_refuses() const {
+  thrt_verdict verdict{};
+  std::uint32_t count = 0;
+  context_.require(context_.api.check(context_.handle, program_.abi(), &verdict, 1, &count, context_.error()), "check");
+  if (count == 0) return;
+  verdict.reason[sizeof(verdict.reason) - 1] = '\0';
+  std::string reason = verdict.reason;
+  if (count > 1) reason += fmt::format(" (and {} more ops)", count - 1);
+  throw Refused(reason);
+}
+
+void DeviceProgram::compile(std::uint32_t flags) {
+  const thrt_compile_options options = {sizeof(options), flags};
+  thrt_executable_info info{};
+  info.struct_size = sizeof(info);
+  const thrt_status status =
+      context_.api.compile(context_.handle, program_.abi(), &options, &executable_, &info, context_.error());
+  // An option may be refused here; an op may not, check() had nothing against it.
+  if (status == THRT_UNSUPPORTED && flags != 0) throw Refused(context_.error()->message);
+  context_.require(status, "compile");
+  if (info.ops != program_.op_count() || info.ops_on_device != info.ops) {
+    context_.api.executable_destroy(context_.handle, executable_);
+    executable_ = nullptr;
+    throw Broken(fmt::format("compile says {} of {} ops run on the device, the program has {}", info.ops_on_device,
+                             info.ops, program_.op_count()));
+  }
+}
+
+std::size_t DeviceProgram::slot(std::string_view name) const {
+  for (std::size_t i = 0; i < program_.slots().size(); ++i) {
+    if (program_.slots()[i].name == name) return i;
+  }
+  throw std::out_of_range(fmt::format("no slot '{}'", name));
+}
+
+void DeviceProgram::run(std::uint32_t count) {
+  thrt_ticket ticket = 0;
+  context_.require(context_.api.enqueue(context_.handle, binding_, count, &ticket, context_.error()), "enqueue");
+  context_.wait(ticket);
+}
+
+}  // namespace thrt::conformance
