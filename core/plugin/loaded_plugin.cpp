@@ -16,8 +16,8 @@ namespace {
 constexpr uint32_t kMaxDevices = 64;  // abi.h, device_count
 constexpr const char* kTellVendor = "report this to the plugin's vendor";
 
-Error broken(std::string what) {
-  return Error(std::move(what), "the plugin breaks a rule of thrt/abi.h", kTellVendor);
+Error broken(const std::string& what) {
+  return Error(what, "the plugin breaks a rule of thrt/abi.h", kTellVendor);
 }
 
 template <size_t N>

@@ -106,6 +106,7 @@ Tensor gradient_step(Graph& graph, const PpoConfig& config, const PolicySpaces& 
 
   const std::vector<Tensor> metrics = {policy_loss, critic_loss, entropy, loss, approx_kl, clip_fraction, clipped.norm};
   std::vector<Tensor> rows;
+  rows.reserve(metrics.size());
   for (const Tensor metric : metrics) rows.push_back(reshape(metric, {1}));
   return concat(rows, 0);
 }

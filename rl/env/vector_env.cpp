@@ -54,6 +54,7 @@ void StepResult::resize(std::size_t num_envs, std::size_t observation_size) {
 
 std::vector<std::string> vector_env_ids() {
   std::vector<std::string> ids;
+  ids.reserve(std::size(kEntries));
   for (const Entry& known : kEntries) ids.emplace_back(known.id);
   return ids;
 }

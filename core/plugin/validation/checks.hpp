@@ -102,7 +102,10 @@ class OutHandle {
   }
 
  private:
-  static T* poison() { return reinterpret_cast<T*>(uintptr_t{0x5A5A5A5A5A5A5A58}); }
+  static T* poison() {
+    alignas(64) static char nobody;  // an address that no object has
+    return reinterpret_cast<T*>(&nobody);
+  }
   T* handle_ = poison();
 };
 

@@ -125,10 +125,10 @@ thrt_status context_create(thrt_plugin* handle, const thrt_context_options* opti
 }
 
 void context_destroy(thrt_context* handle) {
-  Context* context = context_of(handle);
-  Call call("context_destroy", context != nullptr ? context->plugin : nullptr, nullptr);
-  const std::string fault = context_fault(context);
-  if (!fault.empty()) return call.host_mistake_later(fault);
+  Context* known = context_of(handle);
+  Call call("context_destroy", known != nullptr ? known->plugin : nullptr, nullptr);
+  const Found<Context> context = usable(known);
+  if (!context) return call.host_mistake_later(context.fault);
   const Mark plugin_mark(context->plugin->busy);
   if (!plugin_mark.entered()) return call.host_mistake_later(kBusyPlugin);
   const Mark mark(context->busy);

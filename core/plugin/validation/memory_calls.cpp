@@ -37,9 +37,8 @@ thrt_status buffer_create(thrt_context* handle, const thrt_buffer_options* optio
 
 void buffer_destroy(thrt_context* handle, thrt_buffer* buffer) {
   destroy_in_context("buffer_destroy", handle, [&](Call& call, Context& context) {
-    Buffer* object = nullptr;
-    const std::string fault = object_fault(context.buffers, buffer, "buffer", &object);
-    if (!fault.empty()) return call.host_mistake_later(fault);
+    const Found<Buffer> object = find_alive(context.buffers, buffer, "buffer");
+    if (!object) return call.host_mistake_later(object.fault);
     if (object->live_bindings > 0) {
       return call.host_mistake_later(fmt::format("{} live bindings hold the buffer", object->live_bindings));
     }
@@ -53,9 +52,8 @@ template <typename Copy>
 thrt_status copy(const char* function, thrt_context* handle, thrt_buffer* buffer, uint64_t offset, const void* memory,
                  uint64_t bytes, thrt_ticket* ticket, thrt_error* error, Copy inner_copy) {
   return in_context(function, handle, error, [&](Call& call, Context& context) {
-    Buffer* object = nullptr;
-    const std::string fault = object_fault(context.buffers, buffer, "buffer", &object);
-    if (!fault.empty()) return call.host_mistake(fault);
+    const Found<Buffer> object = find_alive(context.buffers, buffer, "buffer");
+    if (!object) return call.host_mistake(object.fault);
     if (memory == nullptr && bytes > 0) return call.host_mistake("the host's memory is null");
     if (ticket == nullptr) return call.host_mistake("ticket is null");
     if (offset > object->bytes || bytes > object->bytes - offset) {

@@ -105,9 +105,8 @@ thrt_status compile(thrt_context* handle, const thrt_program* program, const thr
 
 void executable_destroy(thrt_context* handle, thrt_executable* executable) {
   destroy_in_context("executable_destroy", handle, [&](Call& call, Context& context) {
-    Executable* object = nullptr;
-    const std::string fault = object_fault(context.executables, executable, "executable", &object);
-    if (!fault.empty()) return call.host_mistake_later(fault);
+    const Found<Executable> object = find_alive(context.executables, executable, "executable");
+    if (!object) return call.host_mistake_later(object.fault);
     if (object->live_bindings > 0) {
       return call.host_mistake_later(fmt::format("{} bindings of it are alive", object->live_bindings));
     }
@@ -129,15 +128,14 @@ std::string slots_fault(const Context& context, const Executable& executable, co
   std::vector<Region> regions;
   for (size_t i = 0; i < executable.slots.size(); ++i) {
     const SlotShape& shape = executable.slots[i];
-    Buffer* buffer = nullptr;
-    const std::string fault = object_fault(context.buffers, slots[i].buffer, "buffer", &buffer);
-    if (!fault.empty()) return fmt::format("slot {}: {}", i, fault);
+    const Found<Buffer> buffer = find_alive(context.buffers, slots[i].buffer, "buffer");
+    if (!buffer) return fmt::format("slot {}: {}", i, buffer.fault);
     if (slots[i].offset % 64 != 0) return fmt::format("slot {}: offset {} is not a multiple of 64", i, slots[i].offset);
     if (slots[i].offset > buffer->bytes || shape.bytes > buffer->bytes - slots[i].offset) {
       return fmt::format("slot {}: {} bytes at offset {} do not lie in the buffer's {}", i, shape.bytes,
                          slots[i].offset, buffer->bytes);
     }
-    const Region region{buffer, slots[i].offset, slots[i].offset + shape.bytes, shape.written};
+    const Region region{buffer.object, slots[i].offset, slots[i].offset + shape.bytes, shape.written};
     for (size_t j = 0; j < regions.size(); ++j) {
       const Region& other = regions[j];
       if (other.buffer == region.buffer && (other.written || region.written) && region.begin < other.end &&
@@ -146,7 +144,7 @@ std::string slots_fault(const Context& context, const Executable& executable, co
       }
     }
     regions.push_back(region);
-    buffers.push_back(buffer);
+    buffers.push_back(buffer.object);
   }
   return {};
 }
@@ -155,16 +153,15 @@ thrt_status bind(thrt_context* handle, thrt_executable* executable, const thrt_s
                  thrt_binding** binding, thrt_error* error) {
   if (binding != nullptr) *binding = nullptr;
   return in_context("bind", handle, error, [&](Call& call, Context& context) {
-    Executable* program = nullptr;
-    std::string fault = object_fault(context.executables, executable, "executable", &program);
-    if (!fault.empty()) return call.host_mistake(fault);
+    const Found<Executable> program = find_alive(context.executables, executable, "executable");
+    if (!program) return call.host_mistake(program.fault);
     if (binding == nullptr) return call.host_mistake("binding is null");
     if (slot_count != program->slots.size()) {
       return call.host_mistake(fmt::format("{} slots, the program has {}", slot_count, program->slots.size()));
     }
     if (slots == nullptr && slot_count > 0) return call.host_mistake("slots is null");
     std::vector<Buffer*> buffers;
-    fault = slots_fault(context, *program, slots, buffers);
+    std::string fault = slots_fault(context, *program, slots, buffers);
     if (!fault.empty()) return call.host_mistake(fault);
     std::vector<thrt_slot_buffer> inner_slots;
     for (uint32_t i = 0; i < slot_count; ++i) inner_slots.push_back({buffers[i]->inner, slots[i].offset});
@@ -178,7 +175,7 @@ thrt_status bind(thrt_context* handle, thrt_executable* executable, const thrt_s
     if (status != THRT_OK) return status;
     auto object = std::make_unique<Binding>();
     object->inner = created.get();
-    object->executable = program;
+    object->executable = program.object;
     object->buffers = std::move(buffers);
     ++program->live_bindings;
     for (Buffer* buffer : object->buffers) ++buffer->live_bindings;
@@ -190,9 +187,8 @@ thrt_status bind(thrt_context* handle, thrt_executable* executable, const thrt_s
 
 void binding_destroy(thrt_context* handle, thrt_binding* binding) {
   destroy_in_context("binding_destroy", handle, [&](Call& call, Context& context) {
-    Binding* object = nullptr;
-    const std::string fault = object_fault(context.bindings, binding, "binding", &object);
-    if (!fault.empty()) return call.host_mistake_later(fault);
+    const Found<Binding> object = find_alive(context.bindings, binding, "binding");
+    if (!object) return call.host_mistake_later(object.fault);
     object->alive = false;
     --object->executable->live_bindings;
     for (Buffer* buffer : object->buffers) --buffer->live_bindings;
@@ -203,9 +199,8 @@ void binding_destroy(thrt_context* handle, thrt_binding* binding) {
 thrt_status enqueue(thrt_context* handle, thrt_binding* binding, uint32_t repeat, thrt_ticket* ticket,
                     thrt_error* error) {
   return in_context("enqueue", handle, error, [&](Call& call, Context& context) {
-    Binding* object = nullptr;
-    const std::string fault = object_fault(context.bindings, binding, "binding", &object);
-    if (!fault.empty()) return call.host_mistake(fault);
+    const Found<Binding> object = find_alive(context.bindings, binding, "binding");
+    if (!object) return call.host_mistake(object.fault);
     if (repeat == 0) return call.host_mistake("repeat is 0");
     if (ticket == nullptr) return call.host_mistake("ticket is null");
     thrt_ticket queued = 0;
@@ -218,15 +213,15 @@ thrt_status enqueue(thrt_context* handle, thrt_binding* binding, uint32_t repeat
 
 // [any]: runs beside other calls, so it reads nothing but atomics.
 thrt_status wait(thrt_context* handle, thrt_ticket ticket, uint64_t timeout_ns, thrt_error* error) {
-  Context* context = context_of(handle);
-  Call call("wait", context != nullptr ? context->plugin : nullptr, error);
-  const std::string fault = context_fault(context);
-  if (!fault.empty()) return call.host_mistake(fault);
+  Context* known = context_of(handle);
+  Call call("wait", known != nullptr ? known->plugin : nullptr, error);
+  const Found<Context> context = usable(known);
+  if (!context) return call.host_mistake(context.fault);
   ++context->waiting;
   const uint64_t last = context->last_ticket;
   const thrt_status status =
       ticket > last ? call.host_mistake(fmt::format("ticket {} was never handed out, the last was {}", ticket, last))
-                    : call.forward(context, {}, [&](thrt_error* answer) {
+                    : call.forward(context.object, {}, [&](thrt_error* answer) {
                         return context->plugin->inner_api.wait(context->inner, ticket, timeout_ns, answer);
                       });
   --context->waiting;

@@ -42,7 +42,7 @@ void max_f32(float& accumulator, const float* x, std::int64_t n) {
     Lanes lanes = *reinterpret_cast<const Lanes*>(x);
     for (i = kLanes; i + kLanes <= n; i += kLanes) {
       const Lanes next = *reinterpret_cast<const Lanes*>(x + i);
-      lanes = ((next > lanes) | (next != next)) ? next : lanes;
+      lanes = ((next > lanes) | (next != next)) ? next : lanes;  // NOLINT(misc-redundant-expression): asks for NaN
     }
     for (int lane = 0; lane < kLanes; ++lane) best = larger(lanes[lane], best);
   }
