@@ -5,34 +5,13 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <map>
-#include <new>
 #include <string_view>
+
+#include "aligned_bytes.hpp"
 
 namespace thrt {
 namespace {
-
-constexpr std::size_t kConstantAlignment = 64;
-
-// Bytes that start at a multiple of 64, as abi.h asks of constants.
-class AlignedBytes {
- public:
-  explicit AlignedBytes(const std::vector<std::byte>& bytes) : size_(bytes.size()) {
-    if (size_ == 0) return;
-    data_.reset(static_cast<std::byte*>(::operator new (size_, std::align_val_t{kConstantAlignment})));
-    std::memcpy(data_.get(), bytes.data(), size_);
-  }
-  const std::uint8_t* data() const { return reinterpret_cast<const std::uint8_t*>(data_.get()); }
-  std::size_t size() const { return size_; }
-
- private:
-  struct Free {
-    void operator()(std::byte* bytes) const { ::operator delete (bytes, std::align_val_t{kConstantAlignment}); }
-  };
-  std::unique_ptr<std::byte, Free> data_;
-  std::size_t size_;
-};
 
 // Collects what the C arrays will hold.
 struct Tables {
@@ -200,7 +179,7 @@ Program lower(const Graph& graph) {
   data->subprograms = std::move(subprograms);
   for (const Program& subprogram : data->subprograms) data->subprogram_pointers.push_back(subprogram.abi());
   point_at_tables(data->abi, data->tables);
-  data->abi.constants = data->constants.data();
+  data->abi.constants = reinterpret_cast<const std::uint8_t*>(data->constants.data());
   data->abi.subprograms = data->subprogram_pointers.data();
   data->abi.subprogram_count = static_cast<std::uint32_t>(data->subprogram_pointers.size());
   data->abi.name = name;

@@ -1,20 +1,16 @@
 #include "thrt/io/safetensors.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <new>
 #include <numeric>
-#include <system_error>
 #include <utility>
 
-#include "io/posix_file.hpp"
+#include "io/input_file.hpp"
 #include "io/safetensors_header.hpp"
 #include "thrt/error.hpp"
 #include "thrt/io/atomic_file.hpp"
@@ -52,25 +48,6 @@ void check_not_short(std::uint64_t file_bytes, std::string_view source) {
   if (file_bytes < kLengthBytes) {
     bad_file(source, fmt::format("it has {} bytes, and the length of its header alone takes 8", file_bytes),
              kFetchAgain);
-  }
-}
-
-[[noreturn]] void cannot_read(const std::filesystem::path& path, const std::string& why, const char* next) {
-  throw Error(fmt::format("cannot read '{}'", path.string()), why, next);
-}
-
-std::string words_of(int code) {
-  return std::generic_category().message(code);
-}
-
-void read_exactly(const File& file, std::span<std::byte> bytes, const std::filesystem::path& path) {
-  constexpr std::size_t kPiece = std::size_t{1} << 30;  // Linux reads no more than 2 GiB - 4096 at once
-  while (!bytes.empty()) {
-    const ssize_t got = ::read(file.get(), bytes.data(), std::min(bytes.size(), kPiece));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) cannot_read(path, words_of(errno), "check the device it lies on, or fetch the file again");
-    if (got == 0) cannot_read(path, "it became shorter while it was read", "wait until it is written, then try again");
-    bytes = bytes.subspan(static_cast<std::size_t>(got));
   }
 }
 
@@ -192,27 +169,21 @@ const TensorView* SafeTensors::find(std::string_view name) const {
 }
 
 SafeTensors SafeTensors::read(const std::filesystem::path& path) {
-  // Non-blocking, so that a named pipe is refused below instead of waited for.
-  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.is_open()) cannot_read(path, words_of(errno), "check the name, and that you may read it");
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) cannot_read(path, words_of(errno), "name a regular file");
-  if (!S_ISREG(status.st_mode)) cannot_read(path, "it is not a regular file", "name a safetensors file");
-
+  InputFile file(path, "safetensors");
   const std::string source = path.string();
-  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  const std::uint64_t file_bytes = file.size();
   check_not_short(file_bytes, source);
   std::array<std::byte, kLengthBytes> length_field{};
-  read_exactly(file, length_field, path);
+  file.read(length_field);
   const std::uint64_t header_bytes = length_in(length_field);
   check_header_length(header_bytes, file_bytes, source);
   std::string json(header_bytes, '\0');
-  read_exactly(file, std::as_writable_bytes(std::span(json)), path);
+  file.read(std::as_writable_bytes(std::span(json)));
 
   const std::uint64_t data_bytes = file_bytes - kLengthBytes - header_bytes;
   Header header = parse_header(json, data_bytes, source);
   std::unique_ptr<std::byte[]> data = allocate(data_bytes, source);
-  read_exactly(file, {data.get(), data_bytes}, path);
+  file.read({data.get(), data_bytes});
   return SafeTensors(std::move(header), std::move(data));
 }
 

@@ -101,6 +101,11 @@ TEST(Print, OneLineAnOp) {
             "  %3 = mul(%1, %2) : f32[2]\n");
 }
 
+TEST(Print, KeepsControlCharactersOutOfTheText) {
+  ProgramBuilder program("a\nb\"\\\x1b[2J\xc3\xa9");
+  EXPECT_EQ(ir::print(program.build()), "program \"a\\x0ab\\\"\\\\\\x1b[2J\\xc3\\xa9\"\n");
+}
+
 TEST(Print, ListsOneValuePerDimension) {
   ProgramBuilder program;
   const std::uint32_t x = program.input("x", {DType::kF32, {4, 6}});

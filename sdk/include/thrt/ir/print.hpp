@@ -4,7 +4,7 @@
 //     slot 0 "w" = %0 -> %4 : f32[64, 64]
 //     %4 = matmul(%0, %1) transpose_a=0, transpose_b=1 : f32[64, 64]  # fc1
 //
-// The lines of a sub-program follow its repeat, indented.
+// The lines of a sub-program follow its repeat, indented. Names are as in C: \xNN for what is not printable ASCII.
 #pragma once
 
 #include <thrt/abi.h>
@@ -53,8 +53,24 @@ inline std::string attributes_text(std::string_view names, std::span<const std::
   return text;
 }
 
+// What is not printable ASCII as \xNN: a name may come from a stranger's file, and the text may go to a terminal.
+inline std::string escaped(const char* name) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (; *name != '\0'; ++name) {
+    const auto letter = static_cast<unsigned char>(*name);
+    if (letter < 0x20 || letter > 0x7E) {
+      text += {'\\', 'x', kDigits[letter >> 4], kDigits[letter & 15]};
+    } else {
+      if (letter == '"' || letter == '\\') text += '\\';
+      text += *name;
+    }
+  }
+  return text;
+}
+
 inline std::string quoted(const thrt_program& program, std::uint32_t name) {
-  return std::string("\"") + (program.strings != nullptr ? program.strings + name : "") + "\"";
+  return "\"" + (program.strings != nullptr ? escaped(program.strings + name) : "") + "\"";
 }
 
 inline std::string slot_text(const thrt_program& program, std::uint32_t index) {
@@ -82,7 +98,7 @@ inline std::string op_text(const thrt_program& program, const thrt_op& op) {
     text += attributes_text(info->attributes, {program.attributes + op.first_attribute, op.attribute_count});
   }
   text += " : " + types;
-  if (op.location != 0) text += std::string("  # ") + (program.strings + op.location);
+  if (op.location != 0) text += "  # " + escaped(program.strings + op.location);
   return text;
 }
 
