@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Follows a page of docs/ as a reader would: runs its commands in an empty folder and compares what they print.
 
-  tests/docs/run_page.py [--folder DIR] PAGE.md
+  tests/docs/run_page.py [--folder DIR] [--root] [--replace OLD=NEW]... PAGE.md
 
 Of the page's fenced blocks, in order:
   console  a line that starts with "$ " is a command (it goes on after a backslash at the line's end); the lines after it
            are what it prints, where "..." stands for any text within a line, and alone on a line for any lines. With no
            such lines, the output may be anything. A command fails when its exit status is not 0.
+  console root  the same, and only with --root: what changes the whole system
   diff     is applied with `patch -p1`
 Other blocks are read only. All commands run in one folder after another as `cd` says; the environment is the caller's.
 """
@@ -18,7 +19,7 @@ import sys
 import tempfile
 from typing import NamedTuple
 
-FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 
 
 class PageError(Exception):
@@ -53,13 +54,13 @@ def console_steps(lines, first_line):
     return steps
 
 
-def steps_of(page):
+def steps_of(page, as_root=False):
     """The commands of a page. Throws PageError for a block that cannot be followed."""
     steps = []
     for match in FENCE.finditer(page):
         first_line = page.count("\n", 0, match.start()) + 2
         indent, language, text = match.groups()
-        if language == "console":
+        if language == "console" or (language == "console root" and as_root):
             steps += console_steps(dedent(text, indent), first_line)
         elif language == "diff":
             steps.append(Step(first_line, "patch -p1", [], "\n".join(dedent(text, indent)) + "\n"))
@@ -77,10 +78,10 @@ def matches(expected, printed):
     return re.fullmatch(pattern, "".join(line + "\n" for line in printed)) is not None
 
 
-def follow(page_text, folder):
+def follow(page_text, folder, as_root=False):
     """Runs all steps. Throws PageError for the first that does something else than the page says."""
     where = str(folder)
-    steps = steps_of(page_text)
+    steps = steps_of(page_text, as_root)
     if not steps:
         raise PageError("the page has no commands")
     for step in steps:
@@ -102,14 +103,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--folder", type=pathlib.Path, help="where to run; must be empty; default: a temporary one")
+    parser.add_argument("--root", action="store_true", help="also run the blocks that change the system")
+    parser.add_argument("--replace", action="append", default=[], metavar="OLD=NEW",
+                        help="in all blocks: for an installation in another place than the page's")
     arguments = parser.parse_args()
+    page = arguments.page.read_text()
+    for old, _, new in (replacement.partition("=") for replacement in arguments.replace):
+        page = page.replace(old, new)
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             sys.exit(f"error: {folder} is not empty")
         try:
-            count = follow(arguments.page.read_text(), folder.resolve())
+            count = follow(page, folder.resolve(), arguments.root)
         except PageError as error:
             sys.exit(f"error: {arguments.page}: {error}")
     print(f"{arguments.page}: {count} commands did what the page says")

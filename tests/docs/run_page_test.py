@@ -8,9 +8,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import run_page
 
 
-def follow(page):
+def follow(page, **options):
     with tempfile.TemporaryDirectory() as folder:
-        return run_page.follow(page, pathlib.Path(folder))
+        return run_page.follow(page, pathlib.Path(folder), **options)
 
 
 class RunPage(unittest.TestCase):
@@ -28,6 +28,11 @@ class RunPage(unittest.TestCase):
         page = "```console\n$ printf 'a\\nb\\n' > f\n```\n```diff\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n```\n" \
                "```console\n$ cat f\na\nc\n```\n"
         self.assertEqual(follow(page), 3)
+
+    def test_what_changes_the_system_is_run_when_asked_for(self):
+        page = "```console root\n$ echo > a\n```\n```console\n$ ls\n...\n```\n"
+        self.assertEqual(follow(page), 1)
+        self.assertEqual(follow(page, as_root=True), 2)
 
     def test_other_output_is_an_error(self):
         with self.assertRaisesRegex(run_page.PageError, "line 2: .*printed something else"):
