@@ -3,7 +3,7 @@
 // repeat, the check for NaN and infinity, budgets, tickets and statistics are done.
 //
 //     void neg(const sdk::Call& call) {
-//       for (std::int64_t i = 0; i < call.out().type.elements(); ++i) {
+//       for (std::int64_t i = 0; i < call.out().count; ++i) {
 //         sdk::elements<float>(call.out())[i] = -sdk::elements<float>(call.in(0))[i];
 //       }
 //     }
@@ -55,6 +55,15 @@ struct Call {
 // throw, which fails the run: wait() reports it.
 using Kernel = void (*)(const Call&);
 
+// The kernel for the type among Stored that `dtype`'s elements have, choose(Stored{}), or null when it is none of them:
+//     kernel_for<float, std::int32_t>(dtype, [](auto x) { return &neg<decltype(x)>; })
+template <typename... Stored, typename Choose>
+Kernel kernel_for(ir::DType dtype, Choose choose) {
+  Kernel kernel = nullptr;
+  static_cast<void>(((dtype == kDTypeOf<Stored> ? (kernel = choose(Stored{}), true) : false) || ...));
+  return kernel;
+}
+
 // Constants are used where they are, a reshape is another name for its operand, and repeat runs its body.
 constexpr bool needs_kernel(ir::OpKind kind) {
   return kind != ir::OpKind::CONSTANT && kind != ir::OpKind::RESHAPE && kind != ir::OpKind::REPEAT;
@@ -63,7 +72,7 @@ constexpr bool needs_kernel(ir::OpKind kind) {
 // How an op is done, or why not.
 class KernelChoice {
  public:
-  // `scratch`: bytes of its own that the kernel needs while it runs.
+  // `scratch`: bytes of its own that the kernel needs while it runs. Without a function the op is refused.
   KernelChoice(Kernel function, std::uint64_t scratch = 0) : kernel_(function), scratch_bytes_(scratch) {}
 
   // `reason` without the op's name, which is put in front: "dilation 3 exceeds 2".

@@ -102,7 +102,8 @@ class BoundProgram final : public HostRun {
       : program_(program) {
     const auto address = [&](const Placement& placement) { return address_of(placement, slots, workspace); };
     const auto tensor = [&](std::uint32_t value) -> Tensor {
-      return {program.types_[value], address(program.plan_.values[value])};
+      const ir::Type& type = program.types_[value];
+      return {type, address(program.plan_.values[value]), type.elements()};
     };
     for (std::size_t i = 0; i < program.steps_.size(); ++i) {
       const InterpretedProgram::Step& compiled = program.steps_[i];
@@ -174,7 +175,7 @@ class BoundProgram final : public HostRun {
     for (std::size_t c = 0; c < step.call.results.size(); ++c) {
       const Tensor& from = step.call.operands[c];
       const Tensor& to = step.call.results[c];
-      if (to.data != from.data) copy_elements(to, 0, from, 0, to.type.elements());
+      if (to.data != from.data) copy_elements(to, 0, from, 0, to.count);
     }
     const std::int64_t trips = step.call.attributes[0];
     for (std::int64_t i = 0; i < trips; ++i) {
