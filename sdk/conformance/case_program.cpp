@@ -65,7 +65,9 @@ Tensor CaseProgram::random(const Type& type, double low, double high) {
 }
 
 void CaseProgram::output(const std::string& name, Tensor value) {
-  graph.output(name, value);
+  std::string own = name;
+  for (int i = 2; graph.find_slot(own) != nullptr; ++i) own = fmt::format("{} ({})", name, i);
+  graph.output(own, value);
 }
 
 }  // namespace thrt::conformance

@@ -38,7 +38,7 @@ struct CaseProgram {
   Tensor given(const Type& type, const std::vector<double>& values);
   // An input of ordinary values: floats in [low, high), integers in what of that they hold, bools either way.
   Tensor random(const Type& type, double low = -4.0, double high = 4.0);
-  // An output "NAME f32[3, 5]": the failure's line then says what it was.
+  // An output whose name says what it is, for the failure's line; numbered when there is one of that name.
   void output(const std::string& name, Tensor value);
 
   Outcome compare(const Bench& bench, const CompareOptions& options = {}) const {

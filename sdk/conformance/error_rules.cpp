@@ -95,11 +95,12 @@ Tensor storage_rounding(Tensor value, Tensor magnitude, Tensor propagated, DType
   return select(less_equal(propagated, like(propagated, kNegligible)), lost, most);
 }
 
-// Near the largest number of `dtype` either is right; beyond it, infinity.
-Approximate overflowed(Tensor value, Tensor magnitude, Tensor error, double overflow_at) {
+// What rounding to storage makes of a number near the largest: beyond it, infinity; where `unrounded`, the error by then,
+// reaches over the limit, either is right.
+Approximate overflowed(Tensor value, Tensor magnitude, Tensor unrounded, Tensor error, double overflow_at) {
   const Tensor limit = like(value, overflow_at);
-  const Tensor surely = greater_equal(magnitude - error, limit);
-  const Tensor perhaps = greater_equal(magnitude + error, limit);
+  const Tensor surely = greater_equal(magnitude - unrounded, limit);
+  const Tensor perhaps = greater_equal(magnitude + unrounded, limit);
   const Tensor infinity = infinity_like(value);
   return {select(surely, value * infinity, value), select(surely, like(value, 0.0), select(perhaps, infinity, error))};
 }
@@ -119,15 +120,14 @@ Approximate rounded(const RuleContext& c, Tensor value, Tensor propagated, Tenso
   const Format& format = format_of(dtype);
   const Tensor none = like(value, 0.0), infinity = infinity_like(value);
   const Tensor magnitude = minimum(abs(value), std::numeric_limits<double>::max());
-  Tensor error;
-  if (!computing) {
-    if (dtype == DType::kF64 && !propagated) return {value, {}};
-    error = storage_rounding(value, magnitude, propagated, dtype);
-    if (propagated) error = error + propagated;
-  } else {
-    error = propagated ? propagated + computing : computing;
-    if (is_half(dtype)) error = error + 0.5 * ulp(magnitude + error, dtype);
-  }
+  if (dtype == DType::kF64 && !computing && !propagated) return {value, {}};
+  const Tensor unrounded = computing && propagated ? propagated + computing
+                           : computing             ? computing
+                           : propagated            ? propagated
+                                                   : none;
+  Tensor error = unrounded;
+  if (!computing) error = error + storage_rounding(value, magnitude, propagated, dtype);
+  if (computing && is_half(dtype)) error = error + 0.5 * ulp(magnitude + error, dtype);
   // A NaN is a NaN, unless an operand may be anything.
   const Tensor unknown = propagated ? select(is_finite(propagated), none, infinity) : none;
   error = select(equal(value, value), error, unknown);
@@ -137,7 +137,7 @@ Approximate rounded(const RuleContext& c, Tensor value, Tensor propagated, Tenso
     error = error + select(less(magnitude - error, like(error, format.normal_min)), flushed, none);
   }
   if (dtype == DType::kF64) return {value, error};
-  return overflowed(value, magnitude, error, format.overflow_at);
+  return overflowed(value, magnitude, unrounded, error, format.overflow_at);
 }
 
 Approximate arithmetic_operand(const RuleContext& c, std::size_t i) {
