@@ -7,6 +7,7 @@
 #include "stop_signal.hpp"
 
 #include <thrt/error.hpp>
+#include <thrt/io/program_file.hpp>
 #include <thrt/rl/train/config_file.hpp>
 #include <thrt/rl/train/trainer.hpp>
 #include <thrt/shell_word.hpp>
@@ -37,6 +38,7 @@ struct TrainCommand {
   std::optional<std::string> config_file;
   std::optional<std::string> run_dir;
   std::optional<std::string> resume;
+  std::optional<std::string> save_programs;
   bool json = false;
   PluginOptions plugins;
 };
@@ -185,7 +187,8 @@ void print_json(const rl::TrainResult& result, const rl::RunFolder& folder, cons
 
 // Trains in a folder that is there. A run that fails before its first update leaves nothing behind.
 rl::TrainResult train_in(rl::RunFolder& folder, const Plan& plan, const SelectedBackend& backend,
-                         const StopSignal& stop, ProgressPrinter* printer) {
+                         const StopSignal& stop, const std::optional<std::string>& save_programs,
+                         ProgressPrinter* printer) {
   bool updated = false;
   rl::TrainHooks hooks;
   hooks.stop_requested = [&] { return stop.requested(); };
@@ -193,6 +196,12 @@ rl::TrainResult train_in(rl::RunFolder& folder, const Plan& plan, const Selected
     updated = true;
     if (printer != nullptr) printer->update(progress);
   };
+  if (save_programs) {
+    hooks.program = [&](const Program& program) {
+      std::filesystem::create_directories(*save_programs);
+      io::write_program(std::filesystem::path(*save_programs) / (program.name() + ".program"), *program.abi());
+    };
+  }
   if (printer != nullptr) hooks.note = [&](const std::string& line) { printer->note(line); };
   try {
     if (!plan.resumed || plan.config_changed) rl::write_config(folder, plan.config);
@@ -223,7 +232,8 @@ int run_train(const TrainCommand& command) {
     printer.note(first_line(backend, plan.config));
     printer.note(fmt::format("run folder: {}", folder.path().string()));
   }
-  const rl::TrainResult result = train_in(folder, plan, backend, stop, command.json ? nullptr : &printer);
+  const rl::TrainResult result =
+      train_in(folder, plan, backend, stop, command.save_programs, command.json ? nullptr : &printer);
   if (command.json) {
     print_json(result, folder, backend);
   } else {
@@ -244,6 +254,7 @@ Command add_train_command(CLI::App& app) {
   option("--config", command->config_file, "FILE", "settings from a TOML file, such as another run's config.toml");
   option("--run-dir", command->run_dir, "DIR", "a new folder for the run [runs/ENV__ALGO__SEED__TIME]");
   option("--resume", command->resume, "DIR", "go on with the run of that folder from its newest checkpoint");
+  option("--save-programs", command->save_programs, "DIR", "write what the backend compiles there, as NAME.program");
   train->add_option("--plugin", command->plugins.files, "a backend plugin; may be repeated")
       ->type_name("FILE")
       ->type_size(1)

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,7 +17,7 @@ class BoundProgram {
   BoundProgram(BufferSet& buffers, const Graph& graph, std::uint64_t seed);
 
   void run() { binding_.run(); }
-  std::string summary() const { return executable_.summary(); }
+  const Executable& executable() const { return executable_; }
 
  private:
   Executable executable_;

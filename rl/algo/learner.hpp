@@ -40,8 +40,8 @@ class Learner {
   virtual BufferSet& buffers() = 0;
   // Call after environment() was reset or its state loaded.
   virtual void environment_changed() = 0;
-  // One line for each compiled executable.
-  virtual std::vector<std::string> executables() const = 0;
+  // All that were compiled.
+  virtual std::vector<Executable> executables() const = 0;
 };
 
 // Throws Error for an environment the algorithm cannot act in.

@@ -49,8 +49,8 @@ class PpoLearner : public Learner {
   BufferSet& buffers() override { return buffers_; }
   void environment_changed() override { env_->observe(observations_); }
 
-  std::vector<std::string> executables() const override {
-    return {act_.summary(), value_.summary(), update_.summary()};
+  std::vector<Executable> executables() const override {
+    return {act_.executable(), value_.executable(), update_.executable()};
   }
 
   void iterate(double remaining, TimeSplit& split, std::vector<EpisodeEnd>& finished) override {

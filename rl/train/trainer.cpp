@@ -48,7 +48,10 @@ class Training {
                   fmt::format("an iteration takes {} steps", learner_->steps_per_iteration()),
                   fmt::format("raise --total-timesteps to {} or more", learner_->steps_per_iteration()));
     }
-    for (const std::string& line : learner_->executables()) note(line);
+    for (const Executable& executable : learner_->executables()) {
+      note(executable.summary());
+      if (hooks_.program) hooks_.program(executable.program());
+    }
   }
 
   TrainResult run() {

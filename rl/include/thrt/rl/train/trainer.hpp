@@ -2,6 +2,7 @@
 // RunFolder.
 #pragma once
 
+#include <thrt/graph/program.hpp>
 #include <thrt/plugin/registry.hpp>
 #include <thrt/rl/train/run_config.hpp>
 #include <thrt/rl/train/run_folder.hpp>
@@ -27,6 +28,7 @@ struct TrainHooks {
   std::function<bool()> stop_requested;                // asked after every update
   std::function<void(const TrainProgress&)> progress;  // may be empty
   std::function<void(const std::string&)> note;        // one line each: compiled executables, checkpoints; may be empty
+  std::function<void(const Program&)> program;         // each that was compiled; may be empty
 };
 
 struct TrainResult {
