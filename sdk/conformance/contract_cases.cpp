@@ -1,9 +1,16 @@
-#include "case.hpp"
+#include "raw_host.hpp"
+
+#include <iterator>
 
 namespace thrt::conformance {
 
 std::vector<Case> contract_cases() {
-  return {};
+  std::vector<Case> cases;
+  for (std::vector<Case> part : {struct_cases(), argument_cases(), memory_cases(), contract_run_cases(),
+                                 process_cases(), malformed_program_cases()}) {
+    std::move(part.begin(), part.end(), std::back_inserter(cases));
+  }
+  return cases;
 }
 
 }  // namespace thrt::conformance
