@@ -111,9 +111,7 @@ void DeviceProgram::refuse_what_check_refuses() const {
   context_.require(context_.api.check(context_.handle, program_.abi(), &verdict, 1, &count, context_.error()), "check");
   if (count == 0) return;
   verdict.reason[sizeof(verdict.reason) - 1] = '\0';
-  std::string reason = verdict.reason;
-  if (count > 1) reason += fmt::format(" (and {} more ops)", count - 1);
-  throw Refused(reason);
+  throw Refused(verdict.reason);
 }
 
 void DeviceProgram::compile(std::uint32_t flags) {

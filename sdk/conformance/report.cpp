@@ -3,6 +3,7 @@
 #include <thrt/shell_word.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -128,34 +129,41 @@ std::string failures_text(const Session& session) {
   return text.empty() ? text : "\nfailed:\n" + text;
 }
 
-// "add (f64 12) sub (f64 12)": what has been refused for one reason.
-std::string refused_text(const std::map<std::string, std::map<std::string, std::size_t>>& areas) {
+using RefusedAreas = std::map<std::string, std::set<std::string>>;  // the ops of each dtype
+
+// "f64: add, sub"; a line for each dtype.
+std::string refused_text(const RefusedAreas& areas) {
   std::string text;
-  for (const auto& [area, dtypes] : areas) {
-    if (!text.empty()) text += ", ";
-    text += area;
-    for (const auto& [dtype, count] : dtypes) text += dtype.empty() ? "" : " " + dtype;
+  for (const auto& [dtype, names] : areas) {
+    text += fmt::format("    {}{}\n", dtype.empty() ? "" : dtype + ": ", fmt::join(names, " "));
   }
   return text;
+}
+
+// "add: this backend has no f64" and "sub: this backend has no f64" are one reason.
+std::string common_reason(const Case& one, const std::string& reason) {
+  if (reason.empty()) return "(no reason given)";
+  const std::string prefix = one.area + ": ";
+  return reason.rfind(prefix, 0) == 0 ? reason.substr(prefix.size()) : reason;
 }
 
 std::string unsupported_text(const Session& session) {
   struct Refusal {
     std::size_t cases = 0;
-    std::map<std::string, std::map<std::string, std::size_t>> areas;  // area -> dtype -> cases
+    RefusedAreas areas;
   };
   std::map<std::string, Refusal> refusals;  // by reason
   for (std::size_t i = 0; i < session.cases.size(); ++i) {
     const auto& result = session.results[i];
     if (!result || result->outcome.kind != Kind::kUnsupported) continue;
     const Case& one = session.cases[i];
-    Refusal& refusal = refusals[result->outcome.detail.empty() ? "(no reason given)" : result->outcome.detail];
+    Refusal& refusal = refusals[common_reason(one, result->outcome.detail)];
     ++refusal.cases;
-    ++refusal.areas[one.area][one.dtype ? ir::dtype_name(*one.dtype) : ""];
+    refusal.areas[one.dtype ? ir::dtype_name(*one.dtype) : ""].insert(one.area);
   }
   std::string text;
   for (const auto& [reason, refusal] : refusals) {
-    text += fmt::format("  {}\n    {} case{}: {}\n", reason, refusal.cases, refusal.cases == 1 ? "" : "s",
+    text += fmt::format("  {} ({} case{})\n{}", reason, refusal.cases, refusal.cases == 1 ? "" : "s",
                         refused_text(refusal.areas));
   }
   return text.empty() ? text : "\ndeclared unsupported:\n" + text;
