@@ -40,18 +40,12 @@ Bytes encode(const std::vector<double>& numbers, DType dtype) {
   return bytes;
 }
 
-Tensor CaseProgram::given(const Type& type, const std::vector<double>& values) {
-  std::vector<double> all;
-  for (std::int64_t i = 0; i < type.elements(); ++i) all.push_back(values[static_cast<std::size_t>(i) % values.size()]);
-  const std::string name = fmt::format("x{}", inputs_++);
-  contents[name] = encode(all, type.dtype);
-  return graph.input(name, type);
-}
-
-Tensor CaseProgram::random(const Type& type, double low, double high) {
+std::vector<double> CaseProgram::numbers_for(const Type& type, double low, double high) {
   std::vector<double> values;
-  for (std::int64_t i = 0; i < std::max<std::int64_t>(type.elements(), 1); ++i) {
-    if (ir::is_float(type.dtype)) {
+  for (std::int64_t i = 0; i < type.elements(); ++i) {
+    if (low == high) {
+      values.push_back(low);
+    } else if (ir::is_float(type.dtype)) {
       values.push_back(numbers.uniform(low, high));
     } else if (type.dtype == DType::kBool) {
       values.push_back(static_cast<double>(numbers.between(0, 1)));
@@ -61,7 +55,26 @@ Tensor CaseProgram::random(const Type& type, double low, double high) {
       values.push_back(static_cast<double>(numbers.between(least, std::max(static_cast<std::int64_t>(high), least))));
     }
   }
-  return given(type, values);
+  return values;
+}
+
+Tensor CaseProgram::given(const Type& type, const std::vector<double>& values) {
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < type.elements(); ++i) all.push_back(values[static_cast<std::size_t>(i) % values.size()]);
+  const std::string name = fmt::format("x{}", inputs_++);
+  contents[name] = encode(all, type.dtype);
+  return graph.input(name, type);
+}
+
+Tensor CaseProgram::random(const Type& type, double low, double high) {
+  return given(type, numbers_for(type, low, high));
+}
+
+void CaseProgram::fill(std::string_view prefix, double low, double high) {
+  for (const Graph::Slot& slot : graph.slots()) {
+    if (slot.input == kNone || !slot.name.starts_with(prefix) || contents.contains(slot.name)) continue;
+    contents[slot.name] = encode(numbers_for(slot.type, low, high), slot.type.dtype);
+  }
 }
 
 void CaseProgram::output(const std::string& name, Tensor value) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace thrt::conformance {
@@ -38,6 +39,9 @@ struct CaseProgram {
   Tensor given(const Type& type, const std::vector<double>& values);
   // An input of ordinary values: floats in [low, high), integers in what of that they hold, bools either way.
   Tensor random(const Type& type, double low = -4.0, double high = 4.0);
+  // Numbers in [low, high), or this number, for the inputs and states whose names start with `prefix` and that have none yet.
+  void fill(std::string_view prefix, double low, double high);
+  void fill(std::string_view prefix, double value) { fill(prefix, value, value); }
   // An output whose name says what it is, for the failure's line; numbered when there is one of that name.
   void output(const std::string& name, Tensor value);
 
@@ -46,6 +50,8 @@ struct CaseProgram {
   }
 
  private:
+  std::vector<double> numbers_for(const Type& type, double low, double high);
+
   std::size_t inputs_ = 0;
 };
 

@@ -138,10 +138,10 @@ std::size_t DeviceProgram::slot(std::string_view name) const {
   throw std::out_of_range(fmt::format("no slot '{}'", name));
 }
 
-void DeviceProgram::run(std::uint32_t count) {
+thrt_ticket DeviceProgram::enqueue(std::uint32_t count) {
   thrt_ticket ticket = 0;
   context_.require(context_.api.enqueue(context_.handle, binding_, count, &ticket, context_.error()), "enqueue");
-  context_.wait(ticket);
+  return ticket;
 }
 
 }  // namespace thrt::conformance

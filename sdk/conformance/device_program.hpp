@@ -89,8 +89,10 @@ class DeviceProgram {
   const Program& program() const { return program_; }
   std::size_t slot(std::string_view name) const;
   std::shared_ptr<GuardedBuffer> buffer(std::size_t slot) const { return buffers_[slot]; }
-  // Queues `count` runs with one call and waits.
-  void run(std::uint32_t count = 1);
+  // Queues `count` runs with one call.
+  thrt_ticket enqueue(std::uint32_t count = 1);
+  // The same, and waits.
+  void run(std::uint32_t count = 1) { context_.wait(enqueue(count)); }
 
  private:
   void refuse_what_check_refuses() const;
