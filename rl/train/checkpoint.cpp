@@ -1,7 +1,6 @@
 #include "rl/train/checkpoint.hpp"
 
 #include <thrt/error.hpp>
-#include <thrt/io/safetensors.hpp>
 
 #include <fmt/format.h>
 
@@ -115,10 +114,8 @@ void save_checkpoint(const std::filesystem::path& path, const RunConfig& config,
   file.write(path);
 }
 
-TrainingState load_checkpoint(const std::filesystem::path& path, const RunConfig& config, BufferSet& buffers,
-                              LoadPurpose purpose) {
-  const io::SafeTensors file = io::SafeTensors::read(path);
-  const std::string source = path.string();
+TrainingState state_of_checkpoint(const io::SafeTensors& file, const std::string& source, const RunConfig& config,
+                                  std::span<const StateSlot> slots, LoadPurpose purpose) {
   require_same(file, source, "thrust.format", kFormat);
   require_same(file, source, "algorithm", config.algorithm);
   require_same(file, source, "environment", config.environment);
@@ -139,21 +136,26 @@ TrainingState load_checkpoint(const std::filesystem::path& path, const RunConfig
   state.recent_lengths = vector_of<double>(file, source, kLengthsTensor, io::TensorDType::kF64);
   const std::vector<char> environment = vector_of<char>(file, source, kEnvironmentTensor, io::TensorDType::kU8);
   state.environment.assign(environment.begin(), environment.end());
-
-  std::vector<std::pair<std::string, std::span<const std::byte>>> found;
-  for (const auto& [name, entry] : buffers.entries()) {
-    if (entry.kind != Graph::SlotKind::kState || (purpose == LoadPurpose::kEvaluate && name.starts_with("rng/"))) {
-      continue;
-    }
-    const io::TensorView& tensor = required_tensor(file, source, name);
-    if (tensor.dtype != io::tensor_dtype(entry.type.dtype) || tensor.shape != dims_of(entry.type)) {
-      throw Error(fmt::format("checkpoint {} is of another network", source),
-                  fmt::format("its '{}' is {}, the network's is {}", name, shape_text(tensor), entry.type.str()),
-                  "check the network's options in the run's config.toml");
-    }
-    found.emplace_back(name, tensor.bytes);
+  for (const StateSlot& slot : slots) {
+    const io::TensorView& tensor = required_tensor(file, source, slot.name);
+    if (tensor.dtype == io::tensor_dtype(slot.type.dtype) && tensor.shape == dims_of(slot.type)) continue;
+    throw Error(fmt::format("checkpoint {} is of another network", source),
+                fmt::format("its '{}' is {}, the network's is {}", slot.name, shape_text(tensor), slot.type.str()),
+                "check the network's options in the run's config.toml");
   }
-  for (const auto& [name, bytes] : found) buffers.at(name).write(bytes);
+  return state;
+}
+
+TrainingState load_checkpoint(const std::filesystem::path& path, const RunConfig& config, BufferSet& buffers,
+                              LoadPurpose purpose) {
+  const io::SafeTensors file = io::SafeTensors::read(path);
+  std::vector<StateSlot> slots;
+  for (const auto& [name, entry] : buffers.entries()) {
+    const bool skipped = purpose == LoadPurpose::kEvaluate && name.starts_with("rng/");
+    if (entry.kind == Graph::SlotKind::kState && !skipped) slots.push_back({name, entry.type});
+  }
+  TrainingState state = state_of_checkpoint(file, path.string(), config, slots, purpose);
+  for (const StateSlot& slot : slots) buffers.at(slot.name).write(file.find(slot.name)->bytes);
   return state;
 }
 

@@ -193,12 +193,15 @@ std::string to_toml(const RunConfig& config) {
 }
 
 void apply_config_file(const std::filesystem::path& file, RunConfig& config) {
-  const std::string text = read_text(file);
+  apply_config_text(read_text(file), file.string(), config);
+}
+
+void apply_config_text(std::string_view text, const std::string& source, RunConfig& config) {
   RunConfig changed = config;
   try {
-    ConfigReader(file.string(), changed).read(toml::parse(text));
+    ConfigReader(source, changed).read(toml::parse(text));
   } catch (const toml::parse_error& failure) {
-    throw Error(fmt::format("{}:{}: not valid TOML", file.string(), failure.source().begin.line),
+    throw Error(fmt::format("{}:{}: not valid TOML", source, failure.source().begin.line),
                 std::string(failure.description()),
                 "lines are KEY = VALUE; the format is described at https://toml.io");
   }

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace thrt::rl {
 
@@ -17,6 +18,8 @@ std::string to_toml(const RunConfig& config);
 // or is no TOML, an unknown key (with the choices and the nearest), a value of the wrong type or out of range; `config`
 // is as it was then.
 void apply_config_file(const std::filesystem::path& file, RunConfig& config);
+// The same for a file's text; `source` is what errors call the file.
+void apply_config_text(std::string_view text, const std::string& source, RunConfig& config);
 
 // Atomically.
 void write_config(const RunFolder& folder, const RunConfig& config);
