@@ -2,6 +2,7 @@
 // code (docs/cli.md).
 #include "backends.hpp"
 #include "command_line.hpp"
+#include "conformance.hpp"
 #include "eval.hpp"
 #include "program.hpp"
 #include "report.hpp"
@@ -54,9 +55,9 @@ int run(int argc, char** argv) {
   app.allow_extras();  // left-over arguments are reported by us, with the nearest name
   app.set_version_flag("--version", thrt::cli::version_text());
   app.footer("`thrust COMMAND --help` shows the options of a command.");
-  const std::vector<Command> commands = {thrt::cli::add_train_command(app), thrt::cli::add_eval_command(app),
-                                         add_backends_command(app), thrt::cli::add_version_command(app),
-                                         thrt::cli::add_program_command(app)};
+  const std::vector<Command> commands = {thrt::cli::add_train_command(app),   thrt::cli::add_eval_command(app),
+                                         add_backends_command(app),           thrt::cli::add_version_command(app),
+                                         thrt::cli::add_program_command(app), thrt::cli::add_conformance_command(app)};
   const int code = thrt::cli::parse_and_run(app, commands, argc, argv);
   const bool failed = std::fflush(stdout) != 0;
   if (failed || std::ferror(stdout) != 0) {

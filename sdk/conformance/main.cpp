@@ -1,6 +1,7 @@
 // The `thrust-conformance` binary: the suite alone, for authors who have the sdk and not the `thrust` command.
 #include <thrt/conformance/command.hpp>
 #include <thrt/error.hpp>
+#include <thrt/nearest_name.hpp>
 #include <thrt/plugin/probe.hpp>
 
 #include <fmt/format.h>
@@ -11,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -22,12 +25,23 @@ int fail(const thrt::Error& error) {
   return static_cast<int>(error.kind());
 }
 
+thrt::Error not_understood(const CLI::App& app, const std::string& argument) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::string nearest = thrt::nearest_name(argument.substr(0, argument.find('=')), names);
+  return thrt::Error(fmt::format("'{}' is not understood", argument), "there is no such option",
+                     nearest.empty() ? "thrust-conformance --help" : fmt::format("the nearest is {}", nearest));
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Tests a Thrust RL backend: every operation, whole programs, and the rules of the C interface.",
                "thrust-conformance");
   thrt::conformance::Arguments arguments;
   thrt::conformance::add_options(app, arguments);
   app.footer("Exit code: 0 all that the backend claims is right, 1 it is not, 2 it could not start, 130 interrupted.");
+  app.allow_extras();  // left-over arguments are reported by us, with the nearest name
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
@@ -35,6 +49,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& failure) {
     throw thrt::Error(failure.what(), "the command line cannot be used", "thrust-conformance --help");
   }
+  if (!app.remaining().empty()) throw not_understood(app, app.remaining().front());
   const int code = thrt::conformance::run(arguments, "thrust-conformance");
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw thrt::Error("cannot write to standard output", std::strerror(errno), "a place with room for it",

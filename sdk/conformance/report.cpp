@@ -3,7 +3,6 @@
 #include <thrt/shell_word.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -131,20 +130,30 @@ std::string failures_text(const Session& session) {
 
 using RefusedAreas = std::map<std::string, std::set<std::string>>;  // the ops of each dtype
 
-// "f64: add, sub"; a line for each dtype.
+// "f64: add sub"; lines for each dtype.
 std::string refused_text(const RefusedAreas& areas) {
+  constexpr std::size_t kColumns = 110;
   std::string text;
   for (const auto& [dtype, names] : areas) {
-    text += fmt::format("    {}{}\n", dtype.empty() ? "" : dtype + ": ", fmt::join(names, " "));
+    std::string line = "    " + (dtype.empty() ? dtype : dtype + ":");
+    for (const std::string& name : names) {
+      if (line.size() + 1 + name.size() > kColumns) {
+        text += line + "\n";
+        line = "       ";
+      }
+      line += " " + name;
+    }
+    text += line + "\n";
   }
   return text;
 }
 
 // "add: this backend has no f64" and "sub: this backend has no f64" are one reason.
-std::string common_reason(const Case& one, const std::string& reason) {
-  if (reason.empty()) return "(no reason given)";
-  const std::string prefix = one.area + ": ";
-  return reason.rfind(prefix, 0) == 0 ? reason.substr(prefix.size()) : reason;
+std::string common_reason(const std::string& reason) {
+  const std::size_t colon = reason.find(": ");
+  if (colon == std::string::npos) return reason.empty() ? "(no reason given)" : reason;
+  const auto names_op = [&](const ir::OpInfo& op) { return reason.compare(0, colon, op.name) == 0; };
+  return std::any_of(ir::all_ops().begin(), ir::all_ops().end(), names_op) ? reason.substr(colon + 2) : reason;
 }
 
 std::string unsupported_text(const Session& session) {
@@ -157,7 +166,7 @@ std::string unsupported_text(const Session& session) {
     const auto& result = session.results[i];
     if (!result || result->outcome.kind != Kind::kUnsupported) continue;
     const Case& one = session.cases[i];
-    Refusal& refusal = refusals[common_reason(one, result->outcome.detail)];
+    Refusal& refusal = refusals[common_reason(result->outcome.detail)];
     ++refusal.cases;
     refusal.areas[one.dtype ? ir::dtype_name(*one.dtype) : ""].insert(one.area);
   }
@@ -247,7 +256,7 @@ std::vector<LevelReport> judge(const Session& session) {
       if (level.level != one.level) continue;
       level.counts.add(result);
       if (level.reason.empty() && result && result->outcome.kind == Kind::kUnsupported) {
-        level.reason = fmt::format("{} ({})", one.area, result->outcome.detail);
+        level.reason = fmt::format("{} ({})", one.area, common_reason(result->outcome.detail));
       }
     }
   }
