@@ -1,0 +1,97 @@
+// Kernels for programs, printed in a C-like language. For backends whose device takes source text: GPUs above all.
+//
+//     const emit::Plan plan = emit::plan(program, emit::opencl_c(), {});
+//     const sdk::MemoryPlan memory = sdk::plan_memory(program, plan.memory_steps());
+//     for (const emit::Step& step : plan.steps)
+//       for (const emit::Kernel& kernel : step.kernels) ...compile kernel.text once per distinct text, launch it over
+//                                                       at least kernel.work_items work-items with kernel.arguments
+//
+// A step is what runs between two points where memory is planned: some kernels that need no order among themselves, or a
+// repeat, whose body is planned as a program of its own. The steps run in order. Each kernel computes one or several results of
+// the same number of elements, one work-item per element, with all ops in between fused into it: plan() decides which values
+// need memory at all. The rule is a cost model with constants in Options, good for small networks; it fuses
+// what is used once or is cheap to compute again, and never computes something expensive many times over.
+//
+// A kernel has only arrays as arguments, in the order of `arguments`; where the dialect has offsets, each is followed by a u64, the
+// element at which its value begins. Shapes and small constants are in the text. Two kernels with equal text are the same
+// kernel, name included, so the text is the key of a cache; translation_unit() puts any set of distinct kernels into one
+// text with one copy of the functions that they share.
+//
+// Kernels hold no state and synchronise nothing: work-items beyond `work_items` return at once, so global sizes may be
+// rounded up. Sums run in a fixed order with f32 accumulators. Reads happen before the work-item's writes, and
+// memory.in_place says where a result may lie in an operand's memory.
+//
+// dtypes: f32, i32, u32, u8, bool; every op but repeat. refuse() says what is missing.
+#pragma once
+
+#include <thrt/emit/dialect.hpp>
+#include <thrt/emit/scalar.hpp>
+#include <thrt/sdk/plan_memory.hpp>
+#include <thrt/sdk/program.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace thrt::emit {
+
+struct Options {
+  bool fuse = true;                 // false: a kernel for each op, for THRT_COMPILE_DEBUG
+  std::size_t max_arguments = 24;   // arrays that a kernel may take; at least 8
+  std::size_t max_expression = 96;  // elements of ops that one kernel computes: bounds its text and compile time
+  // How many additions' worth of work may be done twice to save a launch, beyond the memory traffic that it saves.
+  double launch_cost = 2048;
+  // How many additions' worth of work a single work-item may get from what is fused into its loops.
+  double serial_cost = 4096;
+};
+
+struct Argument {
+  std::uint32_t value;  // of the program
+  bool written;
+};
+
+struct Kernel {
+  std::string name;
+  std::string text;  // without the functions it needs
+  Functions functions;
+  std::vector<Argument> arguments;
+  std::int64_t work_items = 0;
+};
+
+struct Step {
+  std::vector<Kernel> kernels;     // none for a repeat and for a view
+  std::vector<std::uint32_t> ops;  // the ops, by index in the program, whose results this step leaves in memory
+  sdk::PlanStep memory;            // scratch_bytes is the caller's to set
+  bool is_repeat = false;          // ops[0] is a repeat
+};
+
+struct Plan {
+  std::vector<Step> steps;
+  std::vector<sdk::PlanStep> memory_steps() const {
+    std::vector<sdk::PlanStep> list;
+    for (const Step& step : steps) list.push_back(step.memory);
+    return list;
+  }
+};
+
+// The program is verified and nothing in it is refused.
+inline Plan plan(const sdk::ProgramView& program, const Dialect& dialect, const Options& options = {});
+
+// Why kernels of this op cannot be printed, or nothing.
+inline std::optional<std::string> refuse(const sdk::OpView& op);
+
+// The text to compile: preamble, functions, kernels. The kernels' texts must differ.
+inline std::string translation_unit(const Dialect& dialect, std::span<const Kernel* const> kernels) {
+  Functions functions;
+  for (const Kernel* kernel : kernels) functions.insert(kernel->functions.begin(), kernel->functions.end());
+  std::string text = dialect.preamble;
+  for (const std::string& name : functions) text += function_text(dialect, name);
+  for (const Kernel* kernel : kernels) text += "\n" + kernel->text;
+  return text;
+}
+
+}  // namespace thrt::emit
+
+#include <thrt/emit/plan_impl.hpp>

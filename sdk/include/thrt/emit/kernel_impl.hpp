@@ -1,0 +1,159 @@
+// Behind emit.hpp: one kernel's text from the values it computes.
+#pragma once
+
+#include <thrt/emit/body.hpp>
+#include <thrt/emit/emit.hpp>
+#include <thrt/emit/loops.hpp>
+#include <thrt/emit/pull.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace thrt::emit::detail {
+
+// What a kernel computes: `roots` go to memory, `inlined` (roots included) are computed, all else is read.
+struct Unit {
+  std::vector<std::uint32_t> roots;
+  std::set<std::uint32_t> inlined;
+};
+
+class KernelPrinter {
+ public:
+  KernelPrinter(const sdk::ProgramView& program, const Producers& producers, const Dialect& dialect, const Unit& unit)
+      : program_(program),
+        producers_(producers),
+        d_(dialect),
+        unit_(unit),
+        body_(program, producers, dialect, unit.inlined) {}
+
+  // All elements of the roots. `in_place` gets the pairs that plan_memory may use.
+  Kernel pulled(std::vector<std::pair<std::uint32_t, std::uint32_t>>& in_place) {
+    const std::int64_t count = program_.type(unit_.roots[0]).elements();
+    const Index own = begin(count);
+    std::vector<std::string> results;
+    for (const std::uint32_t root : unit_.roots) {
+      results.push_back(body_.element(root, body_.unflatten(own, program_.type(root).shape)));
+    }
+    for (std::size_t r = 0; r < results.size(); ++r) store(unit_.roots[r], own, results[r]);
+    for (const std::uint32_t root : unit_.roots) {
+      for (const std::uint32_t value : body_.read) {
+        if (body_.read_elsewhere.count(value) != 0) continue;
+        const ir::Type from = program_.type(value), to = program_.type(root);
+        const bool same_places =
+            from.elements() == to.elements() && ir::dtype_size(from.dtype) == ir::dtype_size(to.dtype);
+        if (same_places) in_place.emplace_back(root, value);
+      }
+    }
+    return finish(count);
+  }
+
+  // The part of a concat's result that lies in [first, last) along its axis.
+  Kernel concat_part(std::int64_t first, std::int64_t last) {
+    const std::uint32_t root = unit_.roots[0];
+    const auto axis = static_cast<int>(producers_.of(root)->attribute(0));
+    const ir::Shape whole = program_.type(root).shape;
+    ir::Shape part = whole;
+    part.set(axis, last - first);
+    const Index own = begin(part.elements());
+    Indices at = body_.unflatten(own, part);
+    at[static_cast<std::size_t>(axis)] = at[static_cast<std::size_t>(axis)] + Index(first);
+    const std::string result = body_.element(root, at);
+    store(root, body_.flatten(at, whole), result);
+    return finish(part.elements());
+  }
+
+  // A work-item counts how many elements of its row come before its own: that is where its index goes.
+  Kernel argsort() {
+    const sdk::OpView& op = *producers_.of(unit_.roots[0]);
+    const ir::Type from = op.operand_type(0);
+    const auto axis = static_cast<std::size_t>(op.attribute(0));
+    const std::int64_t length = from.shape[static_cast<int>(axis)];
+    const Index own = begin(from.elements());
+    Indices at = body_.unflatten(own, from.shape);
+    const Index mine = at[axis];
+    const std::string x = body_.element(op.operand(0), at), place = body_.name("s");
+    body_.line(d_.i32 + " " + place + " = 0;");
+    body_.loop(length, [&](const Index& other) {
+      at[axis] = other;
+      const std::string y = body_.element(op.operand(0), at);
+      const bool is_float = from.dtype == ir::DType::kF32;
+      const std::string before =
+          y + " < " + x + (is_float ? " || (" + x + " != " + x + " && " + y + " == " + y + ")" : "");
+      const std::string equal =
+          y + " == " + x + (is_float ? " || (" + x + " != " + x + " && " + y + " != " + y + ")" : "");
+      body_.line("if (" + before + " || ((" + equal + ") && " + body_.variables.text(other) + " < " +
+                 body_.variables.text(mine) + ")) ++" + place + ";");
+    });
+    at[axis] = length == 1 ? Index(0) : body_.variables.add(place, length);
+    store(unit_.roots[0], body_.flatten(at, from.shape), "(" + d_.i32 + ")(" + body_.variables.text(mine) + ")");
+    return finish(from.elements());
+  }
+
+ private:
+  Index begin(std::int64_t count) { return count == 1 ? Index(0) : body_.work_item(count); }
+
+  void store(std::uint32_t root, const Index& at, const std::string& element) {
+    const bool is_bool = program_.type(root).dtype == ir::DType::kBool;
+    const bool is_narrow = is_bool || program_.type(root).dtype == ir::DType::kU8;
+    const std::string number = is_bool ? "(" + element + " ? 1 : 0)" : element;
+    body_.line("y" + std::to_string(stores_++) + "[" + body_.variables.text(at) +
+               "] = " + (is_narrow ? "(" + d_.u8 + ")" : "") + number + ";");
+  }
+
+  Kernel finish(std::int64_t count) {
+    Kernel kernel;
+    kernel.work_items = count;
+    kernel.functions = body_.functions;
+    std::vector<std::string> parameters;
+    std::string bases;
+    const auto add = [&](std::uint32_t value, const std::string& name, bool written) {
+      const std::string pointer =
+          d_.global + (written ? "" : "const ") + stored_type(d_, program_.type(value).dtype) + "* ";
+      parameters.push_back(pointer + name + (d_.offsets ? "_base, " + d_.u64 + " " + name + "_at" : ""));
+      if (d_.offsets) bases += "  " + pointer + name + " = " + name + "_base + " + name + "_at;\n";
+      kernel.arguments.push_back({value, written});
+    };
+    for (std::size_t i = 0; i < body_.read.size(); ++i) add(body_.read[i], "a" + std::to_string(i), false);
+    for (std::size_t i = 0; i < unit_.roots.size(); ++i) add(unit_.roots[i], "y" + std::to_string(i), true);
+    const std::string item = count == 1 ? "if ((" + d_.work_item + ") != 0) return;"
+                                        : "const " + body_.index_type() + " i = (" + body_.index_type() + ")(" +
+                                              d_.work_item + ");\n  if (i >= " + std::to_string(count) + ") return;";
+    const std::string rest = call("", parameters) + " {\n  " + item + "\n" + bases + body_.text + "}\n";
+    kernel.name = title() + "_" + hash(rest);
+    kernel.text = d_.kernel + " " + kernel.name + rest;
+    return kernel;
+  }
+
+  // The first root's op and the most costly other one, so that a profile can be read.
+  std::string title() const {
+    std::string text(producers_.of(unit_.roots[0])->name());
+    for (const std::uint32_t value : unit_.inlined) {
+      const sdk::OpView& op = *producers_.of(value);
+      const bool is_loop = op.info().ulps == ir::kUlpsSum || op.kind() == ir::OpKind::REDUCE_MAX;
+      if (is_loop && value != unit_.roots[0] && text.find(op.name()) == std::string::npos)
+        text += "_" + std::string(op.name());
+    }
+    return text.substr(0, 48);
+  }
+
+  // FNV-1a, 64 bits: https://datatracker.ietf.org/doc/html/draft-eastlake-fnv
+  static std::string hash(const std::string& text) {
+    std::uint64_t h = 0xcbf29ce484222325u;
+    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    std::string digits;
+    for (int i = 0; i < 16; ++i, h >>= 4) digits += "0123456789abcdef"[h & 15];
+    return digits;
+  }
+
+  const sdk::ProgramView& program_;
+  const Producers& producers_;
+  const Dialect& d_;
+  const Unit& unit_;
+  Body body_;
+  int stores_ = 0;
+};
+
+}  // namespace thrt::emit::detail

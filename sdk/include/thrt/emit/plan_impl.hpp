@@ -1,0 +1,116 @@
+// Behind emit.hpp.
+#pragma once
+
+#include <thrt/emit/emit.hpp>
+#include <thrt/emit/fusion.hpp>
+#include <thrt/emit/kernel_impl.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace thrt::emit {
+
+namespace detail {
+
+// A concat of more operands than a kernel may take, in parts along its axis.
+inline std::vector<Kernel> concat_kernels(const sdk::ProgramView& program, const Producers& producers,
+                                          const Dialect& dialect, const Unit& unit, const sdk::OpView& op,
+                                          std::size_t max_arguments) {
+  std::vector<Kernel> kernels;
+  const auto axis = static_cast<int>(op.attribute(0));
+  std::int64_t first = 0, last = 0;
+  std::size_t parts = 0;
+  for (std::size_t i = 0; i < op.operands().size(); ++i) {
+    last += op.operand_type(i).shape[axis];
+    ++parts;
+    if (parts + 1 < max_arguments && i + 1 < op.operands().size()) continue;
+    if (last > first) kernels.push_back(KernelPrinter(program, producers, dialect, unit).concat_part(first, last));
+    first = last;
+    parts = 0;
+  }
+  return kernels;
+}
+
+inline Step kernel_step(const sdk::ProgramView& program, const Producers& producers, const Dialect& dialect,
+                        const Unit& unit, const Options& options) {
+  Step step;
+  const sdk::OpView& op = *producers.of(unit.roots[0]);
+  if (op.kind() == ir::OpKind::ARGSORT) {
+    step.kernels.push_back(KernelPrinter(program, producers, dialect, unit).argsort());
+  } else if (op.kind() == ir::OpKind::CONCAT && op.operands().size() + 1 > options.max_arguments) {
+    step.kernels = concat_kernels(program, producers, dialect, unit, op, options.max_arguments);
+  } else {
+    step.kernels.push_back(KernelPrinter(program, producers, dialect, unit).pulled(step.memory.in_place));
+  }
+  std::set<std::uint32_t> read;
+  for (const Kernel& kernel : step.kernels) {
+    for (const Argument& argument : kernel.arguments) {
+      if (!argument.written) read.insert(argument.value);
+    }
+  }
+  step.memory.reads.assign(read.begin(), read.end());
+  step.memory.writes = unit.roots;
+  return step;
+}
+
+inline Step repeat_step(const sdk::OpView& op) {
+  Step step;
+  step.is_repeat = true;
+  step.memory.reads.assign(op.operands().begin(), op.operands().end());
+  for (std::uint32_t c = 0; c < op.result_count(); ++c) {
+    step.memory.writes.push_back(op.result(c));
+    const bool named_once = std::count(op.operands().begin(), op.operands().end(), op.operand(c)) == 1;
+    if (named_once) step.memory.in_place.emplace_back(op.result(c), op.operand(c));
+  }
+  return step;
+}
+
+}  // namespace detail
+
+inline Plan plan(const sdk::ProgramView& program, const Dialect& dialect, const Options& options) {
+  const detail::Producers producers(program);
+  const detail::Fusion fusion(program, producers, options);
+  Plan plan;
+  for (const detail::Fusion::Group* group : fusion.ordered()) {
+    const sdk::OpView& op = *producers.of(group->unit.roots[0]);
+    Step& step = plan.steps.emplace_back();
+    switch (group->kind) {
+      case detail::Fusion::Kind::kKernel:
+        step = detail::kernel_step(program, producers, dialect, group->unit, options);
+        break;
+      case detail::Fusion::Kind::kView:
+        step.memory.views.emplace_back(op.result(), op.operand(0));
+        break;
+      case detail::Fusion::Kind::kRepeat:
+        step = detail::repeat_step(op);
+        break;
+    }
+    for (const std::uint32_t root : group->unit.roots) {
+      const std::uint32_t index = producers.of(root)->index();
+      if (std::find(step.ops.begin(), step.ops.end(), index) == step.ops.end()) step.ops.push_back(index);
+    }
+  }
+  return plan;
+}
+
+inline std::optional<std::string> refuse(const sdk::OpView& op) {
+  const auto is_printed = [](ir::DType dtype) {
+    return dtype == ir::DType::kF32 || dtype == ir::DType::kI32 || dtype == ir::DType::kU32 ||
+           dtype == ir::DType::kU8 || dtype == ir::DType::kBool;
+  };
+  const auto reason = [&](ir::DType dtype) {
+    return std::string(op.name()) + ": no kernels for " + ir::dtype_name(dtype);
+  };
+  for (std::uint32_t r = 0; r < op.result_count(); ++r) {
+    if (!is_printed(op.result_type(r).dtype)) return reason(op.result_type(r).dtype);
+  }
+  for (std::size_t i = 0; i < op.operands().size(); ++i) {
+    if (!is_printed(op.operand_type(i).dtype)) return reason(op.operand_type(i).dtype);
+  }
+  return std::nullopt;
+}
+
+}  // namespace thrt::emit
