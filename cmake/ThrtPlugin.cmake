@@ -1,7 +1,7 @@
 # thrt_add_plugin(TARGET ID source...)
 #
 # A backend plugin: libthrust_backend_ID.so, which exports the two symbols of thrt/abi.h and nothing else. The flags
-# below keep a plugin from touching its host or another plugin; docs/writing_a_backend.md gives the reason for each.
+# below keep a plugin from touching its host or another plugin; docs/backend_authors.md gives the reason for each.
 # After the link the exported symbols are compared with the two that abi.md allows, and a difference fails the build.
 
 set(THRT_PLUGIN_CMAKE_DIR ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "")

@@ -160,6 +160,18 @@ void Context::wait(Ticket ticket) const {
   impl_->wait(ticket, [] { return std::string("waiting for the device"); });
 }
 
+namespace {
+
+// A reason may begin with its op's name ("conv2d: dilation 3 exceeds 2"); after "op 3 conv2d" it need not.
+std::string_view without_op_name(std::string_view reason, std::string_view described_op) {
+  const std::size_t colon = reason.find(": ");
+  if (colon == std::string_view::npos) return reason;
+  const std::string name = " " + std::string(reason.substr(0, colon));
+  return described_op.find(name) == std::string_view::npos ? reason : reason.substr(colon + 2);
+}
+
+}  // namespace
+
 std::vector<std::string> Context::refusals(const Program& program) const {
   std::vector<thrt_verdict> verdicts(64);
   std::uint32_t count = 0;
@@ -170,8 +182,8 @@ std::vector<std::string> Context::refusals(const Program& program) const {
       impl_->id, [&] { return fmt::format("checking program '{}'", program.name()); }, &program);
   std::vector<std::string> lines;
   for (std::uint32_t i = 0; i < count && i < verdicts.size(); ++i) {
-    lines.push_back(
-        fmt::format("{}: {}", program.describe_op(verdicts[i].op_index), static_cast<const char*>(verdicts[i].reason)));
+    const std::string op = program.describe_op(verdicts[i].op_index);
+    lines.push_back(fmt::format("{}: {}", op, without_op_name(static_cast<const char*>(verdicts[i].reason), op)));
   }
   if (count > verdicts.size()) lines.push_back(fmt::format("and {} more", count - verdicts.size()));
   return lines;

@@ -1,6 +1,6 @@
-# Installs BUILD's binary and sdk under PREFIX, without any backend of ours, and follows PAGE with them.
+# Installs BUILD's binary, sdk and reference backend under PREFIX and follows PAGE with them.
 file(REMOVE_RECURSE ${PREFIX})
-foreach(component thrust sdk)
+foreach(component thrust sdk backend-reference)
   execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --component ${component} --prefix ${PREFIX}
                   OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
