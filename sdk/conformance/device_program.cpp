@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint64_t kGuardBytes = 64;  // slots start at multiples of 64
 constexpr auto kGuard = std::byte{0xA5};
+constexpr auto kUnwritten = std::byte{0xFF};  // as a float it is NaN, so an element that is not written shows
 
 }  // namespace
 
@@ -51,6 +52,7 @@ GuardedBuffer::~GuardedBuffer() {
 
 void GuardedBuffer::write(std::span<const std::byte> content) {
   Bytes all(static_cast<std::size_t>(bytes_ + 2 * kGuardBytes), kGuard);
+  std::fill(all.begin() + kGuardBytes, all.end() - kGuardBytes, kUnwritten);
   if (!content.empty()) std::memcpy(all.data() + kGuardBytes, content.data(), content.size());
   thrt_ticket ticket = 0;
   context_.require(context_.api.upload(context_.handle, buffer_, 0, all.data(), all.size(), &ticket, context_.error()),

@@ -66,6 +66,7 @@ class GuardedBuffer {
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
 
+  // Nothing: bytes that no result has, for outputs.
   void write(std::span<const std::byte> content);
   // Throws Broken, with `name`, when a guard byte has changed.
   Bytes read(const std::string& name) const;

@@ -94,12 +94,17 @@ Parts scatter_add_parts(DType dtype) {
          const Tensor x = p.random({dtype, {6, 9}});
          p.output("transposed", scatter_add(transpose(x), indices(p, {5}, 9), transpose(p.random({dtype, {6, 5}})), 0));
        }}};
-  // Many updates of one element: sums in f16 would stand still at 2048.
+  // Many updates of one element: a sum in f16 would stand still at 2048.
   parts.push_back({"accumulation", [=](CaseProgram& p) {
+                     const double low = ir::is_float(dtype) ? 0.5 : 0.0, high = ir::is_float(dtype) ? 0.95 : 7.0;
                      const Tensor at = p.given({DType::kI32, {4096}}, {1.0});
-                     const double low = ir::is_float(dtype) ? 0.5 : 0.0;
-                     p.output("4096 on one", scatter_add(p.random({dtype, {3}}, 0.0, 1.0), at,
-                                                         p.random({dtype, {4096}}, low, 1.5), 0));
+                     p.output("4096 on one", scatter_add(p.random({dtype, {3}}, low, high), at,
+                                                         p.random({dtype, {4096}}, low, high), 0));
+                     std::vector<double> places;
+                     for (int i = 0; i < 64 * 33; ++i) places.push_back(static_cast<double>(i * 7 % 33));
+                     p.output("64 on each",
+                              scatter_add(p.random({dtype, {33}}, low, high), p.given({DType::kI32, {64 * 33}}, places),
+                                          p.random({dtype, {64 * 33}}, low, high), 0));
                    }});
   return parts;
 }

@@ -117,7 +117,7 @@ Outcome compiled_twice(const Bench& bench) {
     if (i > 0 && all != first) return failed("the same program, compiled again, gave different bits");
     first = std::move(all);
   }
-  return {};
+  return p.compare(bench);
 }
 
 // Whether running `graph` under CHECK_FINITE fails as NON_FINITE and blames this op; empty when it does.
