@@ -16,6 +16,20 @@ const emit::Dialect& dialect() {
   return kDialect;
 }
 
+emit::Options options_for(const Device& device, std::uint32_t flags) {
+  emit::Options options;
+  options.fuse = (flags & THRT_COMPILE_DEBUG) == 0;
+  if (device.info.kind == THRT_DEVICE_SOFTWARE) {  // few cores with wide registers: much work for each work-item
+    options.tile_rows = 4;
+    options.tile_columns = 16;
+  } else {
+    options.tile_rows = 2;
+    options.tile_columns = 2;
+    options.min_work_items = 256 * std::int64_t{device.info.compute_units};
+  }
+  return options;
+}
+
 bool reads(const Program& program, const sdk::ProgramView& view, std::uint32_t value) {
   for (const Program::Step& step : program.steps) {
     const sdk::PlanStep& memory = step.step.memory;
@@ -38,6 +52,7 @@ void KernelCache::add(const std::vector<const emit::Kernel*>& kernels) {
     if (entries_.emplace(kernel->text, Entry{nullptr, kernel->name}).second) fresh.push_back(kernel);
   }
   if (fresh.empty()) return;
+  const KeepSignalHandlers keep;
   const std::string text = emit::translation_unit(dialect(), fresh);
   const Api& api = device_.api;
   try {
@@ -74,10 +89,8 @@ Handle<cl_kernel> KernelCache::make(const std::string& text) const {
   return {kernel, device_.api.clReleaseKernel};
 }
 
-Program::Program(const sdk::ProgramView& view, bool fuse) {
+Program::Program(const sdk::ProgramView& view, const emit::Options& options) {
   for (std::uint32_t v = 0; v < view.value_count(); ++v) types.push_back(view.type(v));
-  emit::Options options;
-  options.fuse = fuse;
   emit::Plan kernels = emit::plan(view, dialect(), options);
   for (emit::Step& planned : kernels.steps) {
     Step& step = steps.emplace_back();
@@ -91,7 +104,7 @@ Program::Program(const sdk::ProgramView& view, bool fuse) {
       const sdk::OpView& op = view.ops()[planned.ops[0]];
       const sdk::ProgramView body = op.body();
       step.repeat = std::make_unique<Repeat>();
-      step.repeat->body = std::make_unique<Program>(body, fuse);
+      step.repeat->body = std::make_unique<Program>(body, options);
       step.repeat->trips = op.attribute(0);
       step.repeat->reads_iteration = reads(*step.repeat->body, body, body.slot(0).input_value);
       step.repeat->operands.assign(op.operands().begin(), op.operands().end());
@@ -140,7 +153,7 @@ std::uint64_t Program::constants_in_all() const {
 }
 
 Executable::Executable(Device& device, KernelCache& cache, const sdk::ProgramView& view, std::uint32_t flags)
-    : program_(view, (flags & THRT_COMPILE_DEBUG) == 0), flags_(flags) {
+    : program_(view, options_for(device, flags)), flags_(flags) {
   std::vector<const emit::Kernel*> kernels;
   program_.add_kernels(kernels);
   cache.add(kernels);

@@ -53,7 +53,7 @@ struct Program {
     std::vector<Result> results;
   };
 
-  Program(const thrt::sdk::ProgramView& view, bool fuse);
+  Program(const thrt::sdk::ProgramView& view, const thrt::emit::Options& options);
   void add_kernels(std::vector<const thrt::emit::Kernel*>& kernels) const;
   std::uint64_t launches() const;
   std::uint32_t steps_in_all() const;

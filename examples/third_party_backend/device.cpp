@@ -76,6 +76,7 @@ Listed unavailable(const std::string& reason) {
 }  // namespace
 
 std::vector<Listed> list_devices(const Api& api) {
+  const KeepSignalHandlers keep;
   if (!api.missing.empty()) return {unavailable(api.missing)};
   std::vector<Listed> list;
   cl_platform_id platforms[16];
@@ -169,6 +170,7 @@ thrt_ticket Tickets::last() const {
 
 Device::Device(const Api& functions, const Listed& listed, std::uint64_t budget_bytes)
     : api(functions), id(listed.device), info(listed.info), budget(budget_bytes), tickets(functions) {
+  const KeepSignalHandlers keep;
   const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                               reinterpret_cast<cl_context_properties>(listed.platform), 0};
   cl_int code = CL_SUCCESS;

@@ -7,6 +7,7 @@
 namespace thrt_opencl {
 
 Api load_api() {
+  const KeepSignalHandlers keep;
   Api api;
   // Never closed: drivers start threads and do not survive being unloaded. Opening it again costs nothing.
   void* library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -22,6 +23,18 @@ Api load_api() {
   THRT_OPENCL_FUNCTIONS(THRT_FIND)
 #undef THRT_FIND
   return api;
+}
+
+KeepSignalHandlers::KeepSignalHandlers() {
+  for (std::size_t number = 1; number < handlers_.size(); ++number) {
+    sigaction(static_cast<int>(number), nullptr, &handlers_[number]);
+  }
+}
+
+KeepSignalHandlers::~KeepSignalHandlers() {
+  for (std::size_t number = 1; number < handlers_.size(); ++number) {
+    sigaction(static_cast<int>(number), &handlers_[number], nullptr);
+  }
 }
 
 void check(cl_int code, const char* function) {

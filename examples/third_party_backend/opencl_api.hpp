@@ -5,20 +5,22 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
-#include <memory>
+#include <array>
+#include <csignal>
 #include <string>
 #include <utility>
 
 namespace thrt_opencl {
 
-#define THRT_OPENCL_FUNCTIONS(X)                                                                                       \
-  X(clGetPlatformIDs)                                                                                                  \
-  X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clReleaseContext)                     \
-      X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer) X(clReleaseMemObject)                         \
-          X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo) X(clReleaseProgram)                  \
-              X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) X(clEnqueueNDRangeKernel) X(clEnqueueWriteBuffer) \
-                  X(clEnqueueReadBuffer) X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer) X(clEnqueueMarkerWithWaitList)  \
-                      X(clSetEventCallback) X(clReleaseEvent) X(clFlush) X(clFinish)
+#define THRT_OPENCL_FUNCTIONS(X)                                                                                      \
+  X(clGetPlatformIDs)                                                                                                 \
+  X(clGetPlatformInfo)                                                                                                \
+  X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clReleaseContext) X(clCreateCommandQueue)                 \
+      X(clReleaseCommandQueue) X(clCreateBuffer) X(clReleaseMemObject) X(clCreateProgramWithSource) X(clBuildProgram) \
+          X(clGetProgramBuildInfo) X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg)         \
+              X(clEnqueueNDRangeKernel) X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer) X(clEnqueueCopyBuffer)         \
+                  X(clEnqueueFillBuffer) X(clEnqueueMarkerWithWaitList) X(clSetEventCallback) X(clReleaseEvent)       \
+                      X(clFlush) X(clFinish)
 
 struct Api {
   std::string missing;  // why there is no OpenCL here, or ""
@@ -34,6 +36,19 @@ void check(cl_int code, const char* function);
 
 // Calls a function of the table and checks what it answers: THRT_CL(api, clFinish, queue).
 #define THRT_CL(api, function, ...) ::thrt_opencl::check((api).function(__VA_ARGS__), #function)
+
+// Puts the handlers of signals back to what they were. A driver that brings LLVM along installs LLVM's when it starts and
+// when it compiles; a backend must leave them alone.
+class KeepSignalHandlers {
+ public:
+  KeepSignalHandlers();
+  KeepSignalHandlers(const KeepSignalHandlers&) = delete;
+  KeepSignalHandlers& operator=(const KeepSignalHandlers&) = delete;
+  ~KeepSignalHandlers();
+
+ private:
+  std::array<struct sigaction, 65> handlers_{};  // by number
+};
 
 // An OpenCL object that is released with it.
 template <typename T>

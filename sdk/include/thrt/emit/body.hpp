@@ -8,8 +8,9 @@
 #include <thrt/emit/scalar.hpp>
 #include <thrt/sdk/program.hpp>
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string>
@@ -60,8 +61,18 @@ class Body {
   std::set<std::uint32_t> read_elsewhere;  // read at another flat index than the work-item's own
   const std::string& index_type() const { return wide_ ? d_.i64 : d_.i32; }
 
-  // The index of the work-item, below `extent`.
-  Index work_item(std::int64_t extent) { return own_ = variables.add("i", extent); }
+  // The flat indices of the results' elements that this work-item computes.
+  void set_own(std::vector<Index> flat) { own_ = std::move(flat); }
+
+  // Computes the products that `value` is made of for several of its elements at once: a loop loads what they share once. element()
+  // then finds them.
+  void prepare(std::uint32_t value, const std::vector<Index>& flat) {
+    if (inlined_.count(value) == 0) return;
+    const sdk::OpView& op = *producers_.of(value);
+    if (op.kind() == ir::OpKind::MATMUL) return matmul_tile(op, flat);
+    if (op.kind() != ir::OpKind::RESHAPE && !is_pointwise(op.kind())) return;
+    for (const std::uint32_t operand : op.operands()) prepare(operand, flat);
+  }
 
   void line(const std::string& statement) { text += std::string(2 * scopes_.size(), ' ') + statement + "\n"; }
   std::string name(const char* prefix) { return prefix + std::to_string(next_name_++); }
@@ -98,14 +109,8 @@ class Body {
     const sdk::OpView* op = producers_.of(value);
     if (op != nullptr && is_splat(*op)) return literal(d_, op->result_type().dtype, op->constant().data());
     const Index flat = flatten(at, program_.type(value).shape);
-    const std::string key = std::to_string(value) + "@" + variables.text(flat);
-    for (const Scope& scope : scopes_) {
-      const auto known = scope.elements.find(key);
-      if (known != scope.elements.end()) return known->second;
-    }
-    const std::string result = inlined_.count(value) != 0 ? computed(*op, at) : loaded(value, flat);
-    scopes_.back().elements.emplace(key, result);
-    return result;
+    if (const std::string* known = find(value, flat)) return *known;
+    return remember(value, flat, inlined_.count(value) != 0 ? computed(*op, at) : loaded(value, flat));
   }
 
   // A loop over [0, extent), which is not empty; `inside` gets the index.
@@ -192,6 +197,19 @@ class Body {
     std::map<std::pair<std::string, std::int64_t>, Index> parts;  // quotients (d) and remainders (-d) by expression
   };
 
+  static std::string key(std::uint32_t value, const std::string& flat) { return std::to_string(value) + "@" + flat; }
+  const std::string* find(std::uint32_t value, const Index& flat) const {
+    const std::string wanted = key(value, variables.text(flat));
+    for (const Scope& scope : scopes_) {
+      const auto known = scope.elements.find(wanted);
+      if (known != scope.elements.end()) return &known->second;
+    }
+    return nullptr;
+  }
+  const std::string& remember(std::uint32_t value, const Index& flat, const std::string& result) {
+    return scopes_.back().elements.insert_or_assign(key(value, variables.text(flat)), result).first->second;
+  }
+
   bool is_large(std::uint32_t value) const { return program_.type(value).elements() > INT32_MAX - 64; }
   void close() { scopes_.pop_back(); }
 
@@ -219,7 +237,7 @@ class Body {
   std::string loaded(std::uint32_t value, const Index& flat) {
     const ir::DType dtype = program_.type(value).dtype;
     const std::string array = argument(value);
-    if (!(flat == own_)) read_elsewhere.insert(value);
+    if (std::find(own_.begin(), own_.end(), flat) == own_.end()) read_elsewhere.insert(value);
     std::string expression = array + "[" + variables.text(flat) + "]";
     if (dtype == ir::DType::kBool) expression += " != 0";
     return assigned(dtype, expression);
@@ -236,7 +254,7 @@ class Body {
   inline std::string reduce(const sdk::OpView& op, const Indices& at);
   inline std::string argmax(const sdk::OpView& op, const Indices& at);
   inline std::string scatter_add(const sdk::OpView& op, const Indices& at);
-  inline std::string matmul(const sdk::OpView& op, const Indices& at);
+  inline void matmul_tile(const sdk::OpView& op, const std::vector<Index>& flat);
   inline std::string conv2d(const sdk::OpView& op, const Indices& at);
   inline std::string conv2d_grad_input(const sdk::OpView& op, const Indices& at);
   inline std::string conv2d_grad_filter(const sdk::OpView& op, const Indices& at);
@@ -261,7 +279,7 @@ class Body {
   const Dialect& d_;
   const std::set<std::uint32_t>& inlined_;
   std::vector<Scope> scopes_;
-  Index own_;
+  std::vector<Index> own_;
   bool wide_;
   int next_name_ = 0;
 };

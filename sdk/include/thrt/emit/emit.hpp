@@ -45,6 +45,10 @@ struct Options {
   double launch_cost = 2048;
   // How many additions' worth of work a single work-item may get from what is fused into its loops.
   double serial_cost = 4096;
+  // A work-item of a matmul may compute a tile of the result, so that what it loads is used more than once. At least
+  // `min_work_items` are left. 1 x 1 where the device wants as many work-items as it can get.
+  std::int64_t tile_rows = 1, tile_columns = 1;
+  std::int64_t min_work_items = 64;
 };
 
 struct Argument {

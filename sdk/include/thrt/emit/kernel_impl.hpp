@@ -30,14 +30,20 @@ class KernelPrinter {
         body_(program, producers, dialect, unit.inlined) {}
 
   // All elements of the roots. `in_place` gets the pairs that plan_memory may use.
-  Kernel pulled(std::vector<std::pair<std::uint32_t, std::uint32_t>>& in_place) {
-    const std::int64_t count = program_.type(unit_.roots[0]).elements();
-    const Index own = begin(count);
+  Kernel pulled(const Options& options, std::vector<std::pair<std::uint32_t, std::uint32_t>>& in_place) {
+    std::int64_t work_items = program_.type(unit_.roots[0]).elements();
+    const std::vector<Index> own = tile(options, work_items);
+    body_.set_own(own);
+    for (const std::uint32_t root : unit_.roots) body_.prepare(root, own);
     std::vector<std::string> results;
     for (const std::uint32_t root : unit_.roots) {
-      results.push_back(body_.element(root, body_.unflatten(own, program_.type(root).shape)));
+      for (const Index& flat : own) {
+        results.push_back(body_.element(root, body_.unflatten(flat, program_.type(root).shape)));
+      }
     }
-    for (std::size_t r = 0; r < results.size(); ++r) store(unit_.roots[r], own, results[r]);
+    for (std::size_t r = 0; r < unit_.roots.size(); ++r) {
+      for (std::size_t i = 0; i < own.size(); ++i) store(unit_.roots[r], r, own[i], results[r * own.size() + i]);
+    }
     for (const std::uint32_t root : unit_.roots) {
       for (const std::uint32_t value : body_.read) {
         if (body_.read_elsewhere.count(value) != 0) continue;
@@ -47,7 +53,7 @@ class KernelPrinter {
         if (same_places) in_place.emplace_back(root, value);
       }
     }
-    return finish(count);
+    return finish(work_items);
   }
 
   // The part of a concat's result that lies in [first, last) along its axis.
@@ -57,11 +63,11 @@ class KernelPrinter {
     const ir::Shape whole = program_.type(root).shape;
     ir::Shape part = whole;
     part.set(axis, last - first);
-    const Index own = begin(part.elements());
+    const Index own = work_item(part.elements());
     Indices at = body_.unflatten(own, part);
     at[static_cast<std::size_t>(axis)] = at[static_cast<std::size_t>(axis)] + Index(first);
     const std::string result = body_.element(root, at);
-    store(root, body_.flatten(at, whole), result);
+    store(root, 0, body_.flatten(at, whole), result);
     return finish(part.elements());
   }
 
@@ -71,7 +77,7 @@ class KernelPrinter {
     const ir::Type from = op.operand_type(0);
     const auto axis = static_cast<std::size_t>(op.attribute(0));
     const std::int64_t length = from.shape[static_cast<int>(axis)];
-    const Index own = begin(from.elements());
+    const Index own = work_item(from.elements());
     Indices at = body_.unflatten(own, from.shape);
     const Index mine = at[axis];
     const std::string x = body_.element(op.operand(0), at), place = body_.name("s");
@@ -88,18 +94,58 @@ class KernelPrinter {
                  body_.variables.text(mine) + ")) ++" + place + ";");
     });
     at[axis] = length == 1 ? Index(0) : body_.variables.add(place, length);
-    store(unit_.roots[0], body_.flatten(at, from.shape), "(" + d_.i32 + ")(" + body_.variables.text(mine) + ")");
+    store(unit_.roots[0], 0, body_.flatten(at, from.shape), "(" + d_.i32 + ")(" + body_.variables.text(mine) + ")");
     return finish(from.elements());
   }
 
  private:
-  Index begin(std::int64_t count) { return count == 1 ? Index(0) : body_.work_item(count); }
+  Index work_item(std::int64_t count) { return count == 1 ? Index(0) : body_.variables.add("i", count); }
 
-  void store(std::uint32_t root, const Index& at, const std::string& element) {
+  // The flat indices that one of `work_items` work-items computes. A tile of a matmul's result divides it.
+  std::vector<Index> tile(const Options& options, std::int64_t& work_items) {
+    const sdk::OpView* product = nullptr;
+    for (const std::uint32_t value : unit_.inlined) {
+      const sdk::OpView& op = *producers_.of(value);
+      if (op.kind() == ir::OpKind::MATMUL && op.result_type().elements() == work_items) product = &op;
+    }
+    if (product == nullptr) return {work_item(work_items)};
+    const ir::Shape whole = product->result_type().shape;
+    const int row_axis = whole.rank() - 2, column_axis = whole.rank() - 1;
+    // Each element of the tile repeats the text of what is fused.
+    constexpr std::int64_t kMostText = 512;
+    std::int64_t most = std::min(work_items / std::max<std::int64_t>(options.min_work_items, 1),
+                                 kMostText / static_cast<std::int64_t>(unit_.inlined.size()));
+    const auto largest = [&](std::int64_t wanted, std::int64_t dim) {
+      std::int64_t side = 1;
+      while (2 * side <= std::min(wanted, most) && dim % (2 * side) == 0) side *= 2;
+      most /= side;
+      return side;
+    };
+    const std::int64_t columns = largest(options.tile_columns, whole[column_axis]);
+    const std::int64_t rows = largest(options.tile_rows, whole[row_axis]);
+    if (rows * columns == 1) return {work_item(work_items)};
+    work_items /= rows * columns;
+    ir::Shape tiles = whole;
+    tiles.set(row_axis, whole[row_axis] / rows);
+    tiles.set(column_axis, whole[column_axis] / columns);
+    const Indices corner = body_.unflatten(work_item(work_items), tiles);
+    std::vector<Index> own;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        Indices at = corner;
+        at[static_cast<std::size_t>(row_axis)] = at[static_cast<std::size_t>(row_axis)] * rows + Index(r);
+        at[static_cast<std::size_t>(column_axis)] = at[static_cast<std::size_t>(column_axis)] * columns + Index(c);
+        own.push_back(body_.flatten(at, whole));
+      }
+    }
+    return own;
+  }
+
+  void store(std::uint32_t root, std::size_t result, const Index& at, const std::string& element) {
     const bool is_bool = program_.type(root).dtype == ir::DType::kBool;
     const bool is_narrow = is_bool || program_.type(root).dtype == ir::DType::kU8;
     const std::string number = is_bool ? "(" + element + " ? 1 : 0)" : element;
-    body_.line("y" + std::to_string(stores_++) + "[" + body_.variables.text(at) +
+    body_.line("y" + std::to_string(result) + "[" + body_.variables.text(at) +
                "] = " + (is_narrow ? "(" + d_.u8 + ")" : "") + number + ";");
   }
 
@@ -153,7 +199,6 @@ class KernelPrinter {
   const Dialect& d_;
   const Unit& unit_;
   Body body_;
-  int stores_ = 0;
 };
 
 }  // namespace thrt::emit::detail

@@ -43,7 +43,7 @@ inline Step kernel_step(const sdk::ProgramView& program, const Producers& produc
   } else if (op.kind() == ir::OpKind::CONCAT && op.operands().size() + 1 > options.max_arguments) {
     step.kernels = concat_kernels(program, producers, dialect, unit, op, options.max_arguments);
   } else {
-    step.kernels.push_back(KernelPrinter(program, producers, dialect, unit).pulled(step.memory.in_place));
+    step.kernels.push_back(KernelPrinter(program, producers, dialect, unit).pulled(options, step.memory.in_place));
   }
   std::set<std::uint32_t> read;
   for (const Kernel& kernel : step.kernels) {
