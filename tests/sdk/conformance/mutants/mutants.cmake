@@ -1,0 +1,126 @@
+# Faults that the conformance suite must find: each is the reference backend with one text in one file replaced by another.
+#
+#   mutant(NAME FILE path OP op [ALSO op...] FROM [==[text]==] TO [==[text]==])
+#
+# OP must be among the failures, by its name, or as contract/CASE by the case. ALSO: the other ops that the same fault
+# breaks, or whose cases use OP. No op besides may fail. FROM must stand in the file exactly once; a header is one that plugin.cpp alone uses.
+
+# ------------------------------------------------------------------------------------------------------------ elementwise
+
+mutant(sub_has_the_wrong_sign FILE sdk/reference/kernels_pointwise.cpp OP sub ALSO repeat
+  FROM [==[[](double x, double y) { return x - y; }]==]
+  TO   [==[[](double x, double y) { return y - x; }]==])
+
+mutant(neg_keeps_unsigned_numbers FILE sdk/reference/kernels_pointwise.cpp OP neg
+  FROM [==[return 0u - x;]==]
+  TO   [==[return x;]==])
+
+mutant(max_drops_nan FILE sdk/reference/kernels_pointwise.cpp OP max
+  FROM [==[is_nan(x) || x > y ? x : y]==]
+  TO   [==[x > y ? x : y]==])
+
+mutant(round_takes_halves_away_from_zero FILE sdk/reference/kernels_pointwise.cpp OP round
+  FROM [==[std::nearbyint(x)]==]
+  TO   [==[std::round(x)]==])
+
+mutant(cast_does_not_clamp FILE sdk/reference/kernels_pointwise.cpp OP cast
+  FROM [==[if (x >= static_cast<double>(std::numeric_limits<Integer>::max())) return std::numeric_limits<Integer>::max();]==]
+  TO   [==[if (x >= static_cast<double>(std::numeric_limits<Integer>::max())) {
+      return static_cast<Integer>(static_cast<std::int64_t>(x < 9e18 ? x : 9e18));
+    }]==])
+
+mutant(select_lets_nan_through FILE sdk/reference/kernels_pointwise.cpp OP select ALSO constant
+  FROM [==[copy_element(call.out(), i, call.in(first ? 1 : 2), i);]==]
+  TO   [==[if (call.out().type.dtype == DType::kF32) {
+      const float weight = first ? 1.0f : 0.0f;
+      elements<float>(call.out())[i] =
+          weight * elements<float>(call.in(1))[i] + (1.0f - weight) * elements<float>(call.in(2))[i];
+    } else {
+      copy_element(call.out(), i, call.in(first ? 1 : 2), i);
+    }]==])
+
+mutant(shift_right_loses_the_sign FILE sdk/reference/kernels_pointwise.cpp OP shift_right
+  FROM [==[return x >> (y & 31); }]==]
+  TO   [==[return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) >> (y & 31)); }]==])
+
+# ------------------------------------------------------------------------------------------------------- products and sums
+
+mutant(matmul_stops_short_at_odd_sizes FILE sdk/reference/kernels_linear.cpp OP matmul
+  FROM [==[for (std::int64_t k = 0; k < inner; ++k) {]==]
+  TO   [==[for (std::int64_t k = 0; k < inner - (inner > 1 ? inner % 2 : 0); ++k) {]==])
+
+mutant(matmul_ignores_transpose_b FILE sdk/reference/kernels_linear.cpp OP matmul
+  FROM [==[right[transpose_b ? c * inner + k : k * columns + c]]==]
+  TO   [==[right[k * columns + c]]==])
+
+mutant(matmul_accumulates_in_f16 FILE sdk/reference/kernels_linear.cpp OP matmul
+  FROM [==[sum += widen(left[]==]
+  TO   [==[sum = static_cast<double>(ir::f16_to_f32(ir::f32_to_f16(static_cast<float>(sum)))) + widen(left[]==])
+
+mutant(reduce_sum_accumulates_in_its_dtype FILE sdk/reference/kernels_reduce.cpp OP reduce_sum
+  FROM [==[[](double x, double y) { return x + y; }]==]
+  TO   [==[[](double x, double y) { return static_cast<double>(widen(narrow<Stored>(x + y))); }]==])
+
+mutant(reduce_max_drops_nan FILE sdk/reference/kernels_reduce.cpp OP reduce_max
+  FROM [==[if (std::isnan(x)) return x;]==]
+  TO   [==[]==])
+
+mutant(conv_grad_filter_does_not_accumulate FILE sdk/reference/kernels_linear.cpp OP conv2d_grad_filter
+  FROM [==[sum += value<Stored>(call.in(0), g.y_at(n, o, p, q)) * value<Stored>(call.in(1), g.x_at(n, c, h, w));]==]
+  TO   [==[sum = value<Stored>(call.in(0), g.y_at(n, o, p, q)) * value<Stored>(call.in(1), g.x_at(n, c, h, w));]==])
+
+mutant(conv_pads_by_the_wrong_side FILE sdk/reference/kernels_linear.cpp OP conv2d ALSO conv2d_grad_input conv2d_grad_filter
+  FROM [==[top(attributes[2]),]==]
+  TO   [==[top(attributes[3]),]==])
+
+# --------------------------------------------------------------------------------------------------------- order, indices
+
+mutant(argmax_takes_the_last_of_equals FILE sdk/reference/kernels_reduce.cpp OP argmax
+  FROM [==[if (before(at(best), at(a))) best = a;]==]
+  TO   [==[if (!before(at(a), at(best))) best = a;]==])
+
+mutant(argsort_is_not_stable FILE sdk/reference/kernels_reduce.cpp OP argsort
+  FROM [==[return before(at(x), at(y)); }]==]
+  TO   [==[return !before(at(y), at(x)); }]==])
+
+mutant(gather_does_not_clamp FILE sdk/reference/kernels_index.cpp OP gather
+  FROM [==[std::clamp<std::int64_t>(elements<std::int32_t>(call.in(1))[k], 0, from.axis - 1);]==]
+  TO   [==[(elements<std::int32_t>(call.in(1))[k] % from.axis + from.axis) % from.axis;]==])
+
+mutant(scatter_add_overwrites FILE sdk/reference/kernels_index.cpp OP scatter_add
+  FROM [==[+= static_cast<Sum>(widen(update));]==]
+  TO   [==[= static_cast<Sum>(widen(update));]==])
+
+mutant(random_bits_skips_a_counter FILE sdk/reference/kernels_source.cpp OP random_bits
+  FROM [==[static_cast<std::uint64_t>(i));]==]
+  TO   [==[static_cast<std::uint64_t>(i >= 256 ? i + 4 : i));]==])
+
+# ------------------------------------------------------------------------------------------------ programs, the interface
+
+mutant(repeat_is_one_short FILE sdk/include/thrt/sdk/interpreter_impl.hpp OP repeat
+  FROM [==[for (std::int64_t i = 0; i < trips; ++i) {]==]
+  TO   [==[for (std::int64_t i = 0; i + 1 < trips; ++i) {]==])
+
+mutant(final_copies_are_left_out FILE sdk/include/thrt/sdk/interpreter_impl.hpp OP reshape ALSO repeat
+  FROM [==[for (const Copy& copy : final_copies_) std::memcpy(copy.to, copy.from, copy.bytes);]==]
+  TO   [==[]==])
+
+mutant(unknown_fields_are_ignored FILE sdk/include/thrt/sdk/structs.hpp OP contract/longer_buffer_options
+  FROM [==[if (bytes[at] != 0) {]==]
+  TO   [==[if (false && bytes[at] != 0) {]==])
+
+mutant(overlapping_slots_are_bound FILE sdk/include/thrt/sdk/backend_table.hpp OP contract/bind_overlap
+  FROM [==[require_disjoint(slots, regions);]==]
+  TO   [==[]==])
+
+mutant(budget_counts_no_more_than_one_buffer FILE sdk/include/thrt/sdk/host_memory_impl.hpp OP contract/buffers_over_budget
+  FROM [==[if (bytes > budget_ - used_) {]==]
+  TO   [==[if (bytes > budget_) {]==])
+
+mutant(buffers_are_never_freed FILE sdk/include/thrt/sdk/host_memory_impl.hpp OP contract/open_run_close_fifty_times
+  FROM [==[~HostBlock() { std::free(data_); }]==]
+  TO   [==[~HostBlock() {}]==])
+
+mutant(uploads_are_not_counted FILE sdk/include/thrt/sdk/host_memory_impl.hpp OP contract/stats_count
+  FROM [==[uploaded_ += source.size();]==]
+  TO   [==[]==])
