@@ -2,9 +2,11 @@
 
 #include <thrt/error.hpp>
 #include <thrt/ir/fingerprint.hpp>
+#include <thrt/ir/opset.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 
@@ -133,9 +135,17 @@ std::vector<Program::Slot> lower_slots(Tables& tables, const Graph& graph) {
   return slots;
 }
 
+// The lowest one that has all the ops, those of sub-programs included.
+std::uint32_t opset_of(const Graph& graph) {
+  std::uint32_t opset = ir::kOldestOpset;
+  for (const Graph::Op& op : graph.ops()) {
+    opset = std::max({opset, ir::op_since(op.kind), op.body ? opset_of(*op.body) : opset});
+  }
+  return opset;
+}
+
 void point_at_tables(thrt_program& abi, const Tables& t) {
   abi.struct_size = sizeof(thrt_program);
-  abi.opset = THRT_OPSET;
   abi.values = t.values.data();
   abi.ops = t.ops.data();
   abi.slots = t.slots.data();
@@ -179,6 +189,7 @@ Program lower(const Graph& graph) {
   data->subprograms = std::move(subprograms);
   for (const Program& subprogram : data->subprograms) data->subprogram_pointers.push_back(subprogram.abi());
   point_at_tables(data->abi, data->tables);
+  data->abi.opset = opset_of(graph);
   data->abi.constants = reinterpret_cast<const std::uint8_t*>(data->constants.data());
   data->abi.subprograms = data->subprogram_pointers.data();
   data->abi.subprogram_count = static_cast<std::uint32_t>(data->subprogram_pointers.size());

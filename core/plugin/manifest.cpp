@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <thrt/error.hpp>
+#include <thrt/ir/opset.hpp>
 #include <thrt/plugin/manifest.hpp>
 
 namespace thrt {
@@ -67,10 +68,10 @@ void check_versions(const thrt_manifest& manifest) {
     throw Error(fmt::format("its op-set range is empty: {} to {}", manifest.opset_min, manifest.opset_max), {},
                 kRebuild);
   }
-  if (manifest.opset_min > THRT_OPSET || manifest.opset_max < THRT_OPSET) {
-    throw Error(fmt::format("understands op sets {} to {}, this binary writes op set {}", manifest.opset_min,
-                            manifest.opset_max, THRT_OPSET),
-                {}, manifest.opset_max < THRT_OPSET ? "upgrade the plugin" : "upgrade thrust");
+  if (manifest.opset_min > THRT_OPSET || manifest.opset_max < ir::kOldestOpset) {
+    throw Error(fmt::format("understands op sets {} to {}, this binary writes op sets {} to {}", manifest.opset_min,
+                            manifest.opset_max, ir::kOldestOpset, THRT_OPSET),
+                {}, manifest.opset_max < ir::kOldestOpset ? "upgrade the plugin" : "upgrade thrust");
   }
   if (manifest.pointer_bits != 8 * sizeof(void*)) {
     throw Error(

@@ -55,7 +55,7 @@ TEST(Manifest, EachBrokenRuleHasItsMessage) {
   EXPECT_THAT(what([](auto& m) { m.abi_major = 7; }), HasSubstr("built for ABI 7.0, this binary has ABI 1.0"));
   EXPECT_THAT(what([](auto& m) { m.host_minor_needed = 9; }), HasSubstr("needs a host with ABI 1.9 or newer"));
   EXPECT_THAT(what([](auto& m) { m.opset_min = m.opset_max = 5; }),
-              HasSubstr("op sets 5 to 5, this binary writes op set 1"));
+              HasSubstr("op sets 5 to 5, this binary writes op sets 1 to 1"));
   EXPECT_THAT(what([](auto& m) { m.opset_min = m.opset_max = 0; }), HasSubstr("op sets 0 to 0"));
   EXPECT_THAT(what([](auto& m) { m.opset_min = 2; }), HasSubstr("range is empty: 2 to 1"));
   EXPECT_THAT(what([](auto& m) { m.pointer_bits = 32; }), HasSubstr("32-bit pointers"));

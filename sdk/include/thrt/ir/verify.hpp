@@ -9,6 +9,7 @@
 
 #include <thrt/abi.h>
 #include <thrt/ir/ops.hpp>
+#include <thrt/ir/opset.hpp>
 #include <thrt/ir/rules.hpp>
 #include <thrt/ir/type.hpp>
 
@@ -142,9 +143,10 @@ class Verifier {
                       std::to_string(THRT_ABI_MAJOR) + "." + std::to_string(THRT_ABI_MINOR) +
                       " does not know; upgrade the backend, or whatever reads it");
       }
-      if (p_.opset != THRT_OPSET) {
-        fail_as_newer("the program is written in op set " + std::to_string(p_.opset) + "; understood is " +
-                      std::to_string(THRT_OPSET));
+      if (p_.opset < kOldestOpset || p_.opset > THRT_OPSET) {
+        fail_as_newer("the program is written in op set " + std::to_string(p_.opset) + "; understood are " +
+                      std::to_string(kOldestOpset) + " to " + std::to_string(THRT_OPSET) +
+                      (p_.opset > THRT_OPSET ? "; upgrade the backend, or whatever reads it" : ""));
       }
     }
 
@@ -251,6 +253,7 @@ class Verifier {
       const OpInfo* info = find_op(op.kind);
       if (info == nullptr) fail("kind " + std::to_string(op.kind) + " is no op of the op set");
       where_ = "op " + std::to_string(op_) + " (" + std::string(info->name) + "): ";
+      require(op_since(info->kind) <= p_.opset, "it is of a later op set than the program");
       check_op_fields(op, *info);
       for (std::uint32_t i = 0; i < op.operand_count; ++i) {
         const std::uint32_t value = p_.operands[op.first_operand + i];

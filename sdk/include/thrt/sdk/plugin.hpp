@@ -6,6 +6,7 @@
 #pragma once
 
 #include <thrt/abi.h>
+#include <thrt/ir/opset.hpp>
 #include <thrt/sdk/error.hpp>
 #include <thrt/sdk/program.hpp>
 
@@ -104,7 +105,7 @@ struct PluginOptions {
                                                             THRT_ABI_MAJOR,                                 \
                                                             THRT_ABI_MINOR,                                 \
                                                             ::thrt::sdk::kHostMinorNeeded,                  \
-                                                            THRT_OPSET,                                     \
+                                                            ::thrt::ir::kOldestOpset,                       \
                                                             THRT_OPSET,                                     \
                                                             8 * sizeof(void*),                              \
                                                             id_,                                            \
