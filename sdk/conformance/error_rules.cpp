@@ -132,21 +132,30 @@ Approximate rounded(const RuleContext& c, Tensor value, Tensor propagated, Tenso
   const Tensor unknown = propagated ? select(is_finite(propagated), none, infinity) : none;
   error = select(equal(value, value), error, unknown);
   if (propagated) error = select(equal(error, error), error, infinity);
-  if (c.model.flushes_denormals) {
-    const Tensor flushed = minimum(magnitude + error, format.normal_min);
-    error = error + select(less(magnitude - error, like(error, format.normal_min)), flushed, none);
-  }
+  error = flushed(c, {value, error}).doubt;
   if (dtype == DType::kF64) return {value, error};
   return overflowed(value, magnitude, unrounded, error, format.overflow_at);
 }
 
-Approximate arithmetic_operand(const RuleContext& c, std::size_t i) {
-  const Approximate& x = c.x[i];
-  if (!c.model.flushes_denormals || !ir::is_float(c.operand_dtype(i))) return x;
-  const double normal_min = format_of(c.operand_dtype(i)).normal_min;
+namespace {
+
+// With the doubt that a denormal of `dtype` may be zero instead.
+Approximate flushed_as(DType dtype, const Approximate& x) {
+  const double normal_min = format_of(dtype).normal_min;
   const Tensor magnitude = abs(x.value), doubt = doubt_or_none(x);
-  const Tensor flushed = minimum(magnitude + doubt, normal_min);
-  return {x.value, doubt + select(less(magnitude - doubt, like(doubt, normal_min)), flushed, like(doubt, 0.0))};
+  const Tensor most = minimum(magnitude + doubt, normal_min);
+  return {x.value, doubt + select(less(magnitude - doubt, like(doubt, normal_min)), most, like(doubt, 0.0))};
+}
+
+}  // namespace
+
+Approximate flushed(const RuleContext& c, const Approximate& x) {
+  return c.model.flushes_denormals ? flushed_as(c.dtype(), x) : x;
+}
+
+Approximate arithmetic_operand(const RuleContext& c, std::size_t i) {
+  const DType dtype = c.operand_dtype(i);
+  return c.model.flushes_denormals && ir::is_float(dtype) ? flushed_as(dtype, c.x[i]) : c.x[i];
 }
 
 namespace {

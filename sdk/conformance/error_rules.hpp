@@ -78,6 +78,8 @@ Tensor ulp(Tensor x, DType dtype);
 // A result and its error as a value of the op's dtype: rounds to storage and overflows. `propagated`: from the operands, may
 // be empty. `computing`: the error of computing an f32 (f64) result, rounding to that included; empty: correctly rounded.
 Approximate rounded(const RuleContext& c, Tensor value, Tensor propagated, Tensor computing);
+// A result of the op's dtype that was not rounded: a denormal may have become zero.
+Approximate flushed(const RuleContext& c, const Approximate& x);
 // The operand as arithmetic sees it: denormals may count as zero.
 Approximate arithmetic_operand(const RuleContext& c, std::size_t i);
 

@@ -122,12 +122,15 @@ Tensor corner_error(const RuleContext& c, const Approximate& a, const Approximat
   return maximum(error, mark_of(doubt_or_none(a)));
 }
 
+Tensor may_be_zero(Tensor value, Tensor doubt) {
+  return less_equal(abs(value), doubt) & greater(doubt, 0.0);
+}
+
 Tensor div_error(const RuleContext& c, const Approximate& a, const Approximate& b, Tensor value) {
   if (!a.doubt && !b.doubt) return {};
   const Tensor error = corner_error(c, a, b, value);
   if (!b.doubt) return error;
-  const Tensor may_be_zero = less_equal(abs(b.value), b.doubt) & greater(b.doubt, 0.0);
-  return select(may_be_zero, infinity_like(value), error);
+  return select(may_be_zero(b.value, b.doubt), infinity_like(value), error);
 }
 
 // x - trunc(x / y) y: continuous where the quotient's integer part is sure, else off by up to |y|.
@@ -139,17 +142,20 @@ Tensor rem_error(const Approximate& a, const Approximate& b) {
   const Tensor error = da + safe_product(floor(quotient), db);
   const Tensor exact = equal(da + db, like(da, 0.0));
   const Tensor sure = equal(floor(quotient - width), floor(quotient + width));
-  return select(exact, like(da, 0.0), select(sure, error, error + y + db));
+  const Tensor steps = select(sure, error, error + y + db);
+  return select(exact, like(da, 0.0), select(may_be_zero(b.value, db), infinity_like(da), steps));
 }
 
 Tensor pow_error(const RuleContext& c, const Approximate& a, const Approximate& b, Tensor value) {
   if (!a.doubt && !b.doubt) return {};
   const Tensor error = corner_error(c, a, b, value);
-  // Where the base may be negative or zero: by the slope, for an exact exponent >= 1; else nothing is known.
+  // Where the base may be zero or of either sign: by the slope, for an exact exponent >= 1 that takes such a base; else nothing
+  // is known.
   const Tensor da = doubt_or_none(a), db = doubt_or_none(b);
   const Tensor crosses = less_equal(a.value - da, like(da, 0.0)) & greater(da + db, kNegligible);
   const Tensor slope = abs(b.value) * pow(abs(a.value) + da, b.value - 1.0);
-  const Tensor smooth = equal(db, like(db, 0.0)) & greater_equal(b.value, like(db, 1.0));
+  const Tensor takes_base = equal(b.value, round(b.value)) | greater_equal(a.value, da);
+  const Tensor smooth = equal(db, like(db, 0.0)) & greater_equal(b.value, like(db, 1.0)) & takes_base;
   return select(crosses, select(smooth, slope * da, infinity_like(value)), error);
 }
 
@@ -178,7 +184,7 @@ Approximate float_binary(const RuleContext& c) {
       return rounded(c, value, propagated, ulps_error(c, value, propagated));
     }
     case OpKind::REM:
-      return {value, rem_error(a, b)};
+      return flushed(c, {value, rem_error(a, b)});
     case OpKind::POW: {
       const Tensor propagated = pow_error(c, a, b, value);
       return rounded(c, value, propagated, ulps_error(c, value, propagated));
@@ -230,7 +236,7 @@ Approximate select_rule(const RuleContext& c) {
 
 Approximate cast_rule(const RuleContext& c) {
   const DType from = c.operand_dtype(0), to = c.dtype();
-  const Approximate x = ir::is_float(from) && from != to ? arithmetic_operand(c, 0) : c.x[0];
+  const Approximate x = arithmetic_operand(c, 0);
   const Tensor value = cast(x.value, wide(to));
   if (ir::is_float(to)) {
     Tensor propagated = x.doubt;

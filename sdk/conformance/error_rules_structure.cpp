@@ -197,6 +197,14 @@ Approximate reduce_max_rule(const RuleContext& c) {
   return {value, maximum(maximum(up, down), mark)};
 }
 
+Axes axes_besides(int axis, int rank) {
+  Axes axes;
+  for (int d = 0; d < rank; ++d) {
+    if (d != axis) axes.push_back(d);
+  }
+  return axes;
+}
+
 Tensor any_along(Tensor mask, int axis) {
   return greater(reduce_max(cast(mask, DType::kI32), {axis}), 0.0);
 }
@@ -208,10 +216,7 @@ Approximate argmax_rule(const RuleContext& c) {
   const Tensor value = c.to.append(OpKind::ARGMAX, {x.value}, c.op.attributes);
   if (!x.doubt) return {value, {}};
   const Shape& shape = x.value.shape();
-  Axes kept;
-  for (int d = 0; d < shape.rank(); ++d) {
-    if (d != axis) kept.push_back(d);
-  }
+  const Axes kept = axes_besides(axis, shape.rank());
   const Tensor is_best = equal(iota(c.to, {DType::kI32, shape}, axis), broadcast_in(value, shape, kept));
   const Tensor lowest = like(x.value, -std::numeric_limits<double>::infinity());
   const auto at_best = [&](Tensor t) {
@@ -222,18 +227,36 @@ Approximate argmax_rule(const RuleContext& c) {
   return {value, any_along(invert(is_best) & reaches & greater(width, kNegligible), axis)};
 }
 
+// Undecided in whole rows that hold a doubt; and where denormals that count as zero would come in another order.
+Approximate argsort_rule(const RuleContext& c) {
+  const Approximate& x = c.x[0];
+  const auto sorted = [&](Tensor t) { return c.to.append(OpKind::ARGSORT, {t}, c.op.attributes); };
+  const Tensor value = sorted(x.value);
+  const bool is_float = ir::is_float(c.operand_dtype(0));
+  Tensor doubt;
+  if (x.doubt) {
+    const int axis = static_cast<int>(c.op.attributes[0]);
+    const Tensor in_row = any_along(is_float ? greater(x.doubt, kNegligible) : x.doubt, axis);
+    doubt = broadcast_in(in_row, value.shape(), axes_besides(axis, value.rank()));
+  }
+  if (is_float && c.model.flushes_denormals) {
+    const double normal_min = format_of(c.operand_dtype(0)).normal_min;
+    const Tensor flushed = select(less(abs(x.value), normal_min), like(x.value, 0.0), x.value);
+    const Tensor moved = not_equal(value, sorted(flushed));
+    doubt = doubt ? doubt | moved : moved;
+  }
+  return {value, doubt};
+}
+
 }  // namespace
 
 Approximate order_rule(const RuleContext& c) {
   const bool is_float = ir::is_float(c.operand_dtype(0));
   if (is_float && c.op.kind == OpKind::REDUCE_MAX) return reduce_max_rule(c);
   if (is_float && c.op.kind == OpKind::ARGMAX) return argmax_rule(c);
-  // Integers, and argsort: any doubt in a row is one about all of it.
-  const Approximate x = arithmetic_operand(c, 0);
-  const Tensor value = c.to.append(c.op.kind, {x.value}, c.op.attributes);
-  if (!x.doubt) return {value, {}};
-  const Tensor doubt = is_float ? greater(x.doubt, kNegligible) : x.doubt;
-  return {value, anywhere(doubt, value.shape())};
+  if (c.op.kind == OpKind::ARGSORT) return argsort_rule(c);
+  const Tensor value = c.to.append(c.op.kind, {c.x[0].value}, c.op.attributes);
+  return {value, c.x[0].doubt ? anywhere(c.x[0].doubt, value.shape()) : Tensor{}};
 }
 
 }  // namespace thrt::conformance

@@ -249,7 +249,8 @@ std::vector<double> cast_values(DType from) {
 }
 
 Part cast_part(const std::string& name, DType from, const std::vector<DType>& targets) {
-  Part part{name, [=](CaseProgram& p) {
+  Part part{name,
+            [=](CaseProgram& p) {
               const std::vector<double> values = cast_values(from);
               const Tensor special = p.given({from, {static_cast<std::int64_t>(values.size())}}, values);
               const Tensor dense = p.random({from, {9, 7}}, -300.0, 300.0);
@@ -266,7 +267,8 @@ Part cast_part(const std::string& name, DType from, const std::vector<DType>& ta
                   add(shape.str(), p.random({from, shape}, -300.0, 300.0));
                 }
               }
-            }};
+            },
+            0.05};
   part.also = targets;
   return part;
 }

@@ -358,6 +358,23 @@ TEST(ErrorBound, LetsDenormalsVanishOnlyWhereTheyMay) {
   EXPECT_EQ(bounds(tiny, true).bound[1], 0.0);
 }
 
+// A denormal that may be zero: what divides by it, takes its power or sorts by it may come out otherwise.
+TEST(ErrorBound, FollowsWhatADenormalThatVanishesDoes) {
+  const std::vector<double> tiny = {0x1p-140, -0x1p-140, 1.0};
+  const auto of = [&](Tensor (*op)(Tensor, Tensor), const std::vector<double>& first,
+                      const std::vector<double>& second) {
+    return bounds([&](CaseProgram& p) { return op(f32(p, first), f32(p, second)); }, true).bound;
+  };
+  EXPECT_EQ(of([](Tensor x, Tensor y) { return rem(x, y); }, {1.0, 1.0, 1.0}, tiny)[0], kInfinity);
+  EXPECT_EQ(of([](Tensor x, Tensor y) { return x / y; }, {1.0, 1.0, 1.0}, tiny)[1], kInfinity);
+  EXPECT_EQ(of([](Tensor x, Tensor y) { return pow(x, y); }, tiny, {1.5, 1.5, 1.5})[1], kInfinity);
+  EXPECT_LT(of([](Tensor x, Tensor y) { return pow(x, y); }, tiny, {2.0, 2.0, 2.0})[1], 0x1p-120);
+  CaseProgram p("sorted");
+  p.graph.output("y", argsort(p.given({DType::kF32, {2, 3}}, {0x1p-140, 0.0, 1.0, 0.0, 1.0, 2.0}), 1));
+  const Expected y = run(p, true).at("y");
+  EXPECT_EQ(y.undecided, (std::vector<std::byte>{std::byte{1}, std::byte{1}, {}, {}, {}, {}}));
+}
+
 TEST(ErrorBound, OfF64CountsTheReferencesOwn) {
   const Type type{DType::kF64, {1}};
   EXPECT_EQ(bounds([&](CaseProgram& p) { return p.given(type, {0.1}) + p.given(type, {0.2}); }).bound[0], 0.0);
