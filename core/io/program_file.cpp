@@ -33,10 +33,9 @@ static_assert(kBlock == kConstantAlignment);
 struct FileHead {
   char magic[8];
   std::uint32_t format;
-  std::uint32_t opset;
-  std::uint64_t file_bytes;
   std::uint32_t crc32;  // of all that follows the head
-  std::uint8_t reserved[36];
+  std::uint64_t file_bytes;
+  std::uint8_t reserved[40];
 };
 static_assert(sizeof(FileHead) == kBlock && std::is_trivially_copyable_v<FileHead>);
 
@@ -45,7 +44,8 @@ struct ProgramHead {
   std::uint32_t values, ops, slots, operands, attributes, groups, subprograms, name;
   std::uint64_t constant_bytes;
   std::uint64_t string_bytes;
-  std::uint8_t reserved[16];
+  std::uint32_t opset;
+  std::uint8_t reserved[12];
 };
 static_assert(sizeof(ProgramHead) == kBlock && std::is_trivially_copyable_v<ProgramHead>);
 
@@ -107,8 +107,7 @@ namespace {
 // pointer for each sub-program, of which each takes at least a block of the file.
 class Reader {
  public:
-  Reader(std::span<const std::byte> file, std::uint32_t opset, std::string_view source)
-      : file_(file), opset_(opset), source_(source), at_(kBlock) {}
+  Reader(std::span<const std::byte> file, std::string_view source) : file_(file), source_(source), at_(kBlock) {}
 
   // Adds the program at hand and its sub-programs. `place` is what errors call it.
   const thrt_program* read(std::deque<thrt_program>& programs, std::deque<std::vector<const thrt_program*>>& pointers,
@@ -123,7 +122,7 @@ class Reader {
     }
     thrt_program& program = programs.emplace_back();
     program.struct_size = sizeof(thrt_program);
-    program.opset = opset_;
+    program.opset = head.opset;
     program.value_count = head.values;
     program.op_count = head.ops;
     program.slot_count = head.slots;
@@ -197,7 +196,6 @@ class Reader {
   }
 
   std::span<const std::byte> file_;
-  std::uint32_t opset_;
   std::string_view source_;
   std::uint64_t at_;
 };
@@ -228,6 +226,7 @@ class Writer {
     head.name = program.name;
     head.constant_bytes = program.constant_bytes;
     head.string_bytes = program.string_bytes;
+    head.opset = program.opset;
     append(&head, 1);
     append(program.values, program.value_count);
     append(program.attributes, program.attribute_count);
@@ -284,7 +283,7 @@ StoredProgram StoredProgram::from_bytes(AlignedBytes file, std::string_view sour
   }
   auto data = std::make_shared<Data>();
   data->file = std::move(file);
-  Reader reader(data->file.span(), head.opset, source);
+  Reader reader(data->file.span(), source);
   reader.read(data->programs, data->subprograms, "the program", 0);
   reader.expect_end();
   try {
@@ -306,7 +305,6 @@ std::vector<std::byte> program_bytes(const thrt_program& program) {
   FileHead head{};
   std::memcpy(head.magic, kMagic, sizeof kMagic);
   head.format = kFormat;
-  head.opset = program.opset;
   head.file_bytes = file.size();
   head.crc32 = checksum(std::span<const std::byte>(file).subspan(kBlock));
   std::memcpy(file.data(), &head, sizeof head);

@@ -102,7 +102,7 @@ Bytes sealed(Bytes bytes) {
   put(bytes, 16, static_cast<std::uint64_t>(bytes.size()));
   boost::crc_32_type crc;
   crc.process_bytes(bytes.data() + 64, bytes.size() - 64);
-  put(bytes, 24, static_cast<std::uint32_t>(crc.checksum()));
+  put(bytes, 12, static_cast<std::uint32_t>(crc.checksum()));
   return bytes;
 }
 
@@ -164,10 +164,9 @@ TEST(ProgramFile, SaysWhatIsWrongWithTheHead) {
   };
   EXPECT_EQ(damaged(0, 'X'), "it does not begin with THRTPROG");
   EXPECT_EQ(damaged(8, 2u), "it has format version 2; this thrust reads version 1");
-  EXPECT_THAT(damaged(12, 2u), HasSubstr("op set 2; understood is 1"));
   EXPECT_THAT(damaged(16, UINT64_MAX), HasSubstr("it says that it has 18446744073709551615 bytes, and has"));
-  EXPECT_EQ(damaged(24, 0u), "its bytes do not add up to its checksum");
-  EXPECT_EQ(damaged(63, '\1'), "a reserved byte of its head is not zero");
+  EXPECT_EQ(damaged(12, 0u), "its bytes do not add up to its checksum");
+  EXPECT_EQ(damaged(24, '\1'), "a reserved byte of its head is not zero");
   EXPECT_EQ(why_not(Bytes(good.begin(), good.begin() + 100)), "it has 100 bytes, and the smallest has 128");
   EXPECT_EQ(why_not({}), "it has 0 bytes, and the smallest has 128");
 }
@@ -190,7 +189,8 @@ TEST(ProgramFile, SaysWhereAnArrayDoesNotFit) {
   EXPECT_EQ(damaged(28, UINT32_MAX), "the program's name is out of range");
   EXPECT_THAT(damaged(32, UINT64_MAX), HasSubstr("the constants of the program take 18446744073709551615 bytes"));
   EXPECT_THAT(damaged(40, UINT64_MAX), HasSubstr("the strings of the program take 18446744073709551615 bytes"));
-  EXPECT_EQ(damaged(63, '\1'), "a reserved byte of the head of the program is not zero");
+  EXPECT_THAT(damaged(48, 99u), HasSubstr("the program is written in op set 99"));
+  EXPECT_EQ(damaged(52, '\1'), "a reserved byte of the head of the program is not zero");
   Bytes bytes = good;
   bytes.insert(bytes.end(), 64, std::byte{0});
   EXPECT_EQ(why_not(sealed(bytes)), "64 bytes follow the last program");

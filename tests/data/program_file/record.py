@@ -25,8 +25,8 @@ def padded(data):
 
 
 def program(values, attributes, ops, slots, groups, operands, strings, constants, subprograms, name):
-    head = struct.pack("<8IQQ16x", len(values), len(ops), len(slots), len(operands), len(attributes), len(groups),
-                       len(subprograms), name, len(constants), len(strings))
+    head = struct.pack("<8IQQI12x", len(values), len(ops), len(slots), len(operands), len(attributes), len(groups),
+                       len(subprograms), name, len(constants), len(strings), 1)
     arrays = b"".join(values) + struct.pack(f"<{len(attributes)}q", *attributes) + b"".join(ops) + b"".join(slots)
     arrays += b"".join(groups) + struct.pack(f"<{len(operands)}I", *operands) + strings
     return head + padded(arrays) + padded(constants) + b"".join(subprograms)
@@ -43,7 +43,7 @@ def main():
         ops=[op(CONSTANT, (0, 0), (1, 1), (0, 1)), op(REPEAT, (0, 2), (2, 1), (1, 2), 0, 0, 9)],
         slots=[struct.pack("<4I", 7, 0, 2, 0)], groups=[struct.pack("<2I", 14, NONE)], operands=[0, 1],
         strings=b"\0scale\0w\0loop\0powers/1\0", constants=struct.pack("<2f", 2.0, 0.5), subprograms=[body], name=1)
-    head = b"THRTPROG" + struct.pack("<IIQI36x", 1, 1, 64 + len(whole), zlib.crc32(whole))
+    head = b"THRTPROG" + struct.pack("<IIQ40x", 1, zlib.crc32(whole), 64 + len(whole))
     with open(sys.argv[1], "wb") as file:
         file.write(head + whole)
 
