@@ -14,6 +14,7 @@
 #include "io/safetensors_header.hpp"
 #include "thrt/error.hpp"
 #include "thrt/io/atomic_file.hpp"
+#include "thrt/utf8.hpp"
 
 namespace thrt::io {
 namespace {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "thrt/error.hpp"
+#include "thrt/utf8.hpp"
 
 namespace thrt::io {
 namespace {
@@ -245,35 +246,6 @@ void check_offsets(const Header& header, std::uint64_t data_bytes, std::string_v
 
 void bad_file(std::string_view source, std::string problem, std::string next) {
   throw Error(fmt::format("'{}' is not a usable safetensors file", source), std::move(problem), std::move(next));
-}
-
-bool is_utf8(std::string_view text) {
-  std::size_t i = 0;
-  const auto continuation = [&](std::size_t k, unsigned low, unsigned high) {
-    if (i + k >= text.size()) return false;
-    const auto byte = static_cast<unsigned char>(text[i + k]);
-    return byte >= low && byte <= high;
-  };
-  while (i < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    std::size_t length = 1;
-    unsigned low = 0x80;  // bounds of the second byte: RFC 3629, section 4
-    unsigned high = 0xBF;
-    if (lead >= 0x80) {
-      if (lead < 0xC2 || lead > 0xF4) return false;
-      length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-      if (lead == 0xE0) low = 0xA0;
-      if (lead == 0xED) high = 0x9F;
-      if (lead == 0xF0) low = 0x90;
-      if (lead == 0xF4) high = 0x8F;
-      if (!continuation(1, low, high)) return false;
-      for (std::size_t k = 2; k < length; ++k) {
-        if (!continuation(k, 0x80, 0xBF)) return false;
-      }
-    }
-    i += length;
-  }
-  return true;
 }
 
 bool byte_count(TensorDType dtype, const std::vector<std::int64_t>& shape, std::uint64_t* bytes) {

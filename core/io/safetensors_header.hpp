@@ -33,9 +33,6 @@ std::string format_header(const Header& header);
 // Bytes of a tensor; false when they do not fit 63 bits or a size is negative.
 bool byte_count(TensorDType dtype, const std::vector<std::int64_t>& shape, std::uint64_t* bytes);
 
-// Well-formed UTF-8 as of RFC 3629: shortest form, no surrogates, at most U+10FFFF.
-bool is_utf8(std::string_view text);
-
 // Throws the thrt::Error of a file that breaks the format: `problem` is a sentence, `next` what to try.
 [[noreturn]] void bad_file(std::string_view source, std::string problem, std::string next);
 

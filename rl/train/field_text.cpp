@@ -2,6 +2,7 @@
 #include <thrt/rl/train/fields.hpp>
 
 #include <thrt/nearest_name.hpp>
+#include <thrt/utf8.hpp>
 
 #include <fmt/format.h>
 
@@ -61,7 +62,7 @@ std::optional<std::vector<std::int64_t>> parse_list(std::string_view text) {
 template <typename T>
 std::optional<T> parse_as(const Field& field, std::string_view text) {
   if constexpr (std::is_same_v<T, std::string>) {
-    return std::string(text);
+    return is_utf8(text) ? std::optional(std::string(text)) : std::nullopt;  // config.toml must be
   } else if constexpr (std::is_same_v<T, bool>) {
     if (text == "true") return true;
     if (text == "false") return false;
@@ -139,7 +140,7 @@ std::string expectation(const Field& field) {
   const std::string kind = std::visit(
       [&](auto* member) -> std::string {
         using T = std::remove_pointer_t<decltype(member)>;
-        if constexpr (std::is_same_v<T, std::string>) return "a text";
+        if constexpr (std::is_same_v<T, std::string>) return "a text in UTF-8";
         if constexpr (std::is_same_v<T, bool>) return "true or false";
         if constexpr (std::is_same_v<T, double>) return "a number" + range_text(field.range);
         if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {

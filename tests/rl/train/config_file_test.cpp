@@ -49,7 +49,7 @@ RunConfig unusual() {
   config.seed = 9007199254740993;
   config.total_timesteps = 123457;
   config.checkpoint_every = 77;
-  config.backend = "odd:\"quoted\" \\ name\tünïcode";
+  config.backend = "\nodd:\"quoted\" \\ name\tünïcode";
   config.threads = 3;
   config.precision = "bf16";
   config.memory_budget = 3221225473;
@@ -102,6 +102,21 @@ void expect_equal(const RunConfig& a, const RunConfig& b) {
   EXPECT_EQ(a.ppo.adam_eps, b.ppo.adam_eps);
   EXPECT_EQ(a.ppo.hidden, b.ppo.hidden);
   EXPECT_EQ(a.ppo.activation, b.ppo.activation);
+}
+
+TEST_F(ConfigFile, LettersOfAllKindsInStringsAndComments) {
+  for (const char* text :
+       {"\xef\xbb\xbf# \xc4\x8f\nbackend = \"\xc4\x8f\"", "backend = '\xc4\x8f' # \xc4\x8f", "backend = '\xc4\x8f'",
+        "backend = \"\"\"\n\xc4\x8f\"\"\"", "backend = '''\xc4\x8f'''", "backend = \"\"\"\\\n \xc4\x8f\"\"\""}) {
+    RunConfig config;
+    apply_config_file(write(text), config);
+    EXPECT_EQ(config.backend, "\xc4\x8f") << text;
+  }
+  RunConfig config;
+  apply_config_file(write("backend = \"\\\"\xc4\x8f\\\\\" # \xc4\x8f\n"), config);
+  EXPECT_EQ(config.backend, "\"\xc4\x8f\\");
+  apply_config_file(write("backend = \"\"\"\"\xc4\x8f\"\"\"\"\" # \xc4\x8f\n"), config);
+  EXPECT_EQ(config.backend, "\"\xc4\x8f\"\"");
 }
 
 TEST_F(ConfigFile, EverySettingComesBackExactly) {
@@ -179,6 +194,10 @@ TEST_F(ConfigFile, WhatIsWrongIsNamedWithItsLine) {
       {"[ppo]\nhidden = [64, \"a\"]\n", 2, "hidden is", "as in 64,64", "for example 64,64"},
       {"[ppo]\nactivation = \"rleu\"\n", 2, "unknown activation 'rleu'", "choices: tanh, relu",
        "the nearest is 'relu'"},
+      {"seed = 1\n[+ppo]\n", 2, "not valid TOML", "bare key", "KEY = VALUE"},
+      {"[\x07", 1, "not valid TOML", "bare key", "KEY = VALUE"},
+      {"caf\xc4\x8f = 1\n", 1, "not valid TOML", "saw", "KEY = VALUE"},
+      {"seed = 1\xc4\x8f\n", 1, "not valid TOML", "saw", "KEY = VALUE"},
       {"seed = 1\nseed = 2\n", 2, "not valid TOML", "seed", "KEY = VALUE"},
       {"seed = \n", 1, "not valid TOML", "", "KEY = VALUE"},
       {"seed 1\n", 1, "not valid TOML", "", "KEY = VALUE"},

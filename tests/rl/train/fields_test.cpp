@@ -85,6 +85,7 @@ TEST(Fields, TextReadsBackToTheSameValue) {
 TEST(Fields, RefuseWhatTheyDoNotTakeAndStayAsTheyWere) {
   const std::vector<std::pair<std::string_view, std::string_view>> bad = {
       {"num_envs", "0"},
+      {"backend", "c\x86\x8a"},
       {"num_envs", "-1"},
       {"num_envs", ""},
       {"num_envs", "2.5"},
