@@ -38,4 +38,8 @@ function(thrt_target_defaults target)
                                              $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(${target} PRIVATE -fsanitize=${THRT_SANITIZE})
   endif()
+  if(THRT_FUZZ)  # tells the fuzzer which branches were taken
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
 endfunction()
