@@ -13,6 +13,7 @@ packages=(
 )
 if [[ "${1:-}" == "--dev" ]]; then
   packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang clang-format clang-tidy binutils python3)
+  packages+=(pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)  # examples/third_party_backend
 elif [[ $# -gt 0 ]]; then
   echo "error: unknown option '$1'" >&2
   echo "  try: scripts/install_deps.sh [--dev]" >&2

@@ -1,0 +1,169 @@
+// Which kernels a program becomes.
+#include "../../plugins/cpu/host.hpp"
+
+#include <thrt/emit/emit.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace thrt::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr DType kF32 = DType::kF32;
+
+struct Planned {
+  explicit Planned(Builder& builder, const emit::Options& options = {})
+      : plan(emit::plan(sdk::ProgramView(builder.built()), emit::opencl_c(), options)) {
+    for (const emit::Step& step : plan.steps) kernels.insert(kernels.end(), step.kernels.begin(), step.kernels.end());
+  }
+  emit::Plan plan;
+  std::vector<emit::Kernel> kernels;
+};
+
+TEST(Fusion, ADenseLayerIsOneKernel) {
+  Builder b;
+  const std::uint32_t x = b.input("x", {kF32, {32, 16}}), w = b.input("w", {kF32, {16, 64}}),
+                      bias = b.input("b", {kF32, {64}});
+  const std::uint32_t rows = b.op(OpKind::BROADCAST, {bias}, {1}, Type{kF32, {32, 64}});
+  b.output("y", b.op(OpKind::TANH, {b.op(OpKind::ADD, {b.op(OpKind::MATMUL, {x, w}, {0, 0}), rows})}));
+  const Planned planned(b);
+  ASSERT_EQ(planned.kernels.size(), 1u);
+  EXPECT_EQ(planned.kernels[0].arguments.size(), 4u);
+  EXPECT_EQ(planned.kernels[0].work_items, 32 * 64);
+}
+
+// Each element of exp(x) goes into 64 elements of the product: it is computed once, whatever movement lies between.
+TEST(Fusion, WhatAProductReadsManyTimesIsComputedOnce) {
+  Builder b;
+  const std::uint32_t x = b.input("x", {kF32, {128}}), w = b.input("w", {kF32, {128, 64}});
+  const std::uint32_t wide = b.op(OpKind::BROADCAST, {b.op(OpKind::EXP, {x})}, {1}, Type{kF32, {256, 128}});
+  b.output("y", b.op(OpKind::MATMUL, {wide, w}, {0, 0}));
+  const Planned planned(b);
+  ASSERT_EQ(planned.kernels.size(), 2u);
+  EXPECT_THAT(planned.kernels[0].text, HasSubstr("exp("));
+  EXPECT_EQ(planned.kernels[0].work_items, 128);
+  EXPECT_THAT(planned.kernels[1].text, Not(HasSubstr("exp(")));
+}
+
+// A sum over everything has one work-item: a product must not end up in its loop.
+TEST(Fusion, ASumDoesNotDoTheWorkOfManyWorkItems) {
+  Builder b;
+  const std::uint32_t x = b.input("x", {kF32, {64, 64}}), w = b.input("w", {kF32, {64, 64}});
+  b.output("y", b.op(OpKind::REDUCE_SUM, {b.op(OpKind::MATMUL, {x, w}, {0, 0})}, {0, 1}));
+  const Planned planned(b);
+  ASSERT_EQ(planned.kernels.size(), 2u);
+  EXPECT_EQ(planned.kernels[0].work_items, 64 * 64);
+  EXPECT_EQ(planned.kernels[1].work_items, 1);
+}
+
+// Adam, A. Kingma and Ba (2015), without the correction of bias: three results of one shape, each over its own state.
+TEST(Fusion, AnOptimiserStepIsOneKernelThatWorksInPlace) {
+  Builder b;
+  const Type type{kF32, {64, 64}};
+  const auto number = [&](float value) {
+    return b.op(OpKind::BROADCAST, {b.constant<float>({kF32, {}}, {value})}, {}, type);
+  };
+  const auto op = [&](OpKind kind, std::uint32_t x, std::uint32_t y) { return b.op(kind, {x, y}); };
+  const std::uint32_t p = b.input("p", type), g = b.input("g", type), m = b.input("m", type), v = b.input("v", type);
+  const std::uint32_t m2 = op(OpKind::ADD, op(OpKind::MUL, m, number(0.9f)), op(OpKind::MUL, g, number(0.1f)));
+  const std::uint32_t g2 = op(OpKind::MUL, g, g);
+  const std::uint32_t v2 = op(OpKind::ADD, op(OpKind::MUL, v, number(0.999f)), op(OpKind::MUL, g2, number(0.001f)));
+  const std::uint32_t step = op(OpKind::DIV, m2, op(OpKind::ADD, b.op(OpKind::SQRT, {v2}), number(1e-8f)));
+  b.output("p", op(OpKind::SUB, p, op(OpKind::MUL, step, number(1e-3f))));
+  b.output("m", m2);
+  b.output("v", v2);
+  const Planned planned(b);
+  ASSERT_EQ(planned.kernels.size(), 1u);
+  EXPECT_EQ(planned.kernels[0].arguments.size(), 7u);
+  const sdk::MemoryPlan memory = sdk::plan_memory(sdk::ProgramView(b.built()), planned.plan.memory_steps());
+  EXPECT_EQ(memory.workspace_bytes, 0u);
+  EXPECT_TRUE(memory.final_copies.empty());
+}
+
+// exp(x) is an output, and at its own place in the quotient; but the quotient waits for a sum of it: they cannot be one
+// kernel.
+TEST(Fusion, AKernelNeverWaitsForItself) {
+  Builder b;
+  const std::uint32_t x = b.input("x", {kF32, {512}});
+  const std::uint32_t v = b.op(OpKind::EXP, {x});
+  const std::uint32_t s = b.op(OpKind::REDUCE_SUM, {v}, {0});
+  const std::uint32_t sums = b.op(OpKind::BROADCAST, {s}, {}, Type{kF32, {512}});
+  b.output("v", v);
+  b.output("y", b.op(OpKind::DIV, {v, sums}));
+  const Planned planned(b);
+  ASSERT_EQ(planned.kernels.size(), 3u);
+  // exp, its sum, the quotient: in the order in which they need each other.
+  EXPECT_EQ(planned.kernels[0].work_items, 512);
+  EXPECT_EQ(planned.kernels[1].work_items, 1);
+  EXPECT_EQ(planned.kernels[2].work_items, 512);
+}
+
+TEST(Fusion, EqualKernelsHaveEqualTexts) {
+  Builder b;
+  const std::uint32_t x = b.input("x", {kF32, {8, 8}}), y = b.input("y", {kF32, {8, 8}}),
+                      z = b.input("z", {kF32, {8, 9}});
+  b.output("a", b.op(OpKind::MATMUL, {x, y}, {0, 0}));
+  b.output("b", b.op(OpKind::MATMUL, {y, x}, {0, 0}));
+  b.output("c", b.op(OpKind::MATMUL, {x, z}, {0, 0}));
+  const Planned planned(b);
+  ASSERT_EQ(planned.kernels.size(), 3u);
+  std::vector<std::string> texts, names;
+  for (const emit::Kernel& kernel : planned.kernels) {
+    texts.push_back(kernel.text);
+    names.push_back(kernel.name);
+  }
+  for (std::vector<std::string>* list : {&texts, &names}) {
+    std::sort(list->begin(), list->end());
+    EXPECT_EQ(std::unique(list->begin(), list->end()) - list->begin(), 2);
+  }
+}
+
+TEST(Fusion, WithoutItEveryOpHasItsKernel) {
+  Builder b;
+  const std::uint32_t x = b.input("x", {kF32, {8}});
+  b.output("y", b.op(OpKind::NEG, {b.op(OpKind::EXP, {b.op(OpKind::MUL, {x, x})})}));
+  emit::Options options;
+  EXPECT_EQ(Planned(b, options).kernels.size(), 1u);
+  options.fuse = false;
+  EXPECT_EQ(Planned(b, options).kernels.size(), 3u);
+}
+
+TEST(Fusion, ValuesThatNobodyWantsAreNotComputed) {
+  Builder b;
+  const std::uint32_t x = b.input("x", {kF32, {8}});
+  b.op(OpKind::EXP, {x});
+  b.output("y", b.op(OpKind::NEG, {x}));
+  const Planned planned(b);
+  ASSERT_EQ(planned.kernels.size(), 1u);
+  EXPECT_THAT(planned.kernels[0].text, Not(HasSubstr("exp(")));
+}
+
+TEST(Fusion, ARepeatIsAStepOfItsOwn) {
+  auto body = std::make_shared<Builder>("body");
+  body->input("i", {DType::kI32, {}});
+  const std::uint32_t s = body->input("s", {kF32, {4}});
+  body->output("s", body->op(OpKind::ADD, {s, s}));
+  Builder b;
+  const std::uint32_t x = b.input("x", {kF32, {4}});
+  b.output("y", b.op(OpKind::NEG, {b.repeat(3, {b.op(OpKind::EXP, {x})}, {}, body)}));
+  const Planned planned(b);
+  ASSERT_EQ(planned.plan.steps.size(), 3u);
+  EXPECT_TRUE(planned.plan.steps[1].is_repeat);
+  EXPECT_EQ(planned.kernels.size(), 2u);
+}
+
+TEST(Fusion, DtypesThatCannotBePrintedAreRefusedByName) {
+  Builder b;
+  const std::uint32_t x = b.input("x", {DType::kF64, {4}});
+  b.output("y", b.op(OpKind::NEG, {x}));
+  const sdk::ProgramView view(b.built());
+  EXPECT_EQ(emit::refuse(view.ops()[0]).value_or(""), "neg: no kernels for f64");
+}
+
+}  // namespace
+}  // namespace thrt::testing
