@@ -87,7 +87,8 @@ Backend named_plugin(const std::string& file) {
   const UnusableFile& bad = found.unusable.front();
   std::string why = bad.reason;
   if (!bad.printed.empty()) why += "; it printed: " + bad.printed.substr(0, bad.printed.find('\n'));
-  throw Error(fmt::format("--plugin {} cannot be used", bad.file.string()), why, bad.next);
+  throw Error(fmt::format("--plugin {} cannot be used", bad.file.string()), why,
+              bad.next.empty() ? "another build of it, or report this to its vendor" : bad.next);
 }
 
 Backend found_backend(const BackendSpec& spec) {

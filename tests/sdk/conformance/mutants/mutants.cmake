@@ -1,13 +1,14 @@
 # Faults that the conformance suite must find: each is the reference backend with one text in one file replaced by another.
 #
-#   mutant(NAME FILE path OP op [ALSO op...] FROM [==[text]==] TO [==[text]==])
+#   mutant(NAME [WHOLE] FILE path OP op [ALSO op...] [SAYS text] FROM [==[text]==] TO [==[text]==])
 #
 # OP must be among the failures, by its name, or as contract/CASE by the case. ALSO: the other ops that the same fault
-# breaks, or whose cases use OP. No op besides may fail. FROM must stand in the file exactly once; a header is one that plugin.cpp alone uses.
+# breaks, or whose cases use OP. No op besides may fail. FROM must stand in the file exactly once; a header is one that
+# plugin.cpp alone uses. SAYS: what the details of a failure of OP must contain. WHOLE: the whole suite is run; without it what takes long is left out, other than for OP.
 
 # ------------------------------------------------------------------------------------------------------------ elementwise
 
-mutant(sub_has_the_wrong_sign FILE sdk/reference/kernels_pointwise.cpp OP sub ALSO repeat
+mutant(sub_has_the_wrong_sign WHOLE FILE sdk/reference/kernels_pointwise.cpp OP sub ALSO repeat
   FROM [==[[](double x, double y) { return x - y; }]==]
   TO   [==[[](double x, double y) { return y - x; }]==])
 
@@ -43,9 +44,22 @@ mutant(shift_right_loses_the_sign FILE sdk/reference/kernels_pointwise.cpp OP sh
   FROM [==[return x >> (y & 31); }]==]
   TO   [==[return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) >> (y & 31)); }]==])
 
+mutant(tanh_crashes FILE sdk/reference/kernels_pointwise.cpp OP tanh SAYS "crashed (SIGSEGV)"
+  FROM [==[std::tanh(x)]==]
+  TO   [==[std::tanh(x > 20 ? *static_cast<volatile double*>(nullptr) : x)]==])
+
+mutant(erf_exits FILE sdk/reference/kernels_pointwise.cpp OP erf SAYS "exited with 0"
+  FROM [==[map_float(call, [](double x) { return std::erf(x); });]==]
+  TO   [==[std::exit(0);]==])
+
+mutant(floor_prints FILE sdk/reference/kernels_pointwise.cpp OP floor SAYS "prints to standard output: 'floor'"
+  FROM [==[map_float(call, [](double x) { return std::floor(x); });]==]
+  TO   [==[map_float(call, [](double x) { return std::floor(x); });
+  __builtin_puts("floor");]==])
+
 # ------------------------------------------------------------------------------------------------------- products and sums
 
-mutant(matmul_stops_short_at_odd_sizes FILE sdk/reference/kernels_linear.cpp OP matmul
+mutant(matmul_stops_short_at_odd_sizes WHOLE FILE sdk/reference/kernels_linear.cpp OP matmul
   FROM [==[for (std::int64_t k = 0; k < inner; ++k) {]==]
   TO   [==[for (std::int64_t k = 0; k < inner - (inner > 1 ? inner % 2 : 0); ++k) {]==])
 
@@ -53,7 +67,7 @@ mutant(matmul_ignores_transpose_b FILE sdk/reference/kernels_linear.cpp OP matmu
   FROM [==[right[transpose_b ? c * inner + k : k * columns + c]]==]
   TO   [==[right[k * columns + c]]==])
 
-mutant(matmul_accumulates_in_f16 FILE sdk/reference/kernels_linear.cpp OP matmul
+mutant(matmul_accumulates_in_f16 WHOLE FILE sdk/reference/kernels_linear.cpp OP matmul
   FROM [==[sum += widen(left[]==]
   TO   [==[sum = static_cast<double>(ir::f16_to_f32(ir::f32_to_f16(static_cast<float>(sum)))) + widen(left[]==])
 
@@ -75,7 +89,7 @@ mutant(conv_pads_by_the_wrong_side FILE sdk/reference/kernels_linear.cpp OP conv
 
 # --------------------------------------------------------------------------------------------------------- order, indices
 
-mutant(argmax_takes_the_last_of_equals FILE sdk/reference/kernels_reduce.cpp OP argmax
+mutant(argmax_takes_the_last_of_equals WHOLE FILE sdk/reference/kernels_reduce.cpp OP argmax
   FROM [==[if (before(at(best), at(a))) best = a;]==]
   TO   [==[if (!before(at(a), at(best))) best = a;]==])
 
@@ -97,11 +111,11 @@ mutant(random_bits_skips_a_counter FILE sdk/reference/kernels_source.cpp OP rand
 
 # ------------------------------------------------------------------------------------------------ programs, the interface
 
-mutant(repeat_is_one_short FILE sdk/include/thrt/sdk/interpreter_impl.hpp OP repeat
+mutant(repeat_is_one_short WHOLE FILE sdk/include/thrt/sdk/interpreter_impl.hpp OP repeat
   FROM [==[for (std::int64_t i = 0; i < trips; ++i) {]==]
   TO   [==[for (std::int64_t i = 0; i + 1 < trips; ++i) {]==])
 
-mutant(final_copies_are_left_out FILE sdk/include/thrt/sdk/interpreter_impl.hpp OP reshape ALSO repeat
+mutant(final_copies_are_left_out FILE sdk/include/thrt/sdk/interpreter_impl.hpp OP reshape ALSO constant repeat
   FROM [==[for (const Copy& copy : final_copies_) std::memcpy(copy.to, copy.from, copy.bytes);]==]
   TO   [==[]==])
 
