@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "libthrust_backend_";
 constexpr std::string_view kSuffix = ".so";
+constexpr size_t kManifestSizeV1 = 360;  // of ABI 1.0: a plugin older than this binary has no more
+static_assert(sizeof(thrt_manifest) >= kManifestSizeV1);
 constexpr const char* kRebuild = "rebuild the plugin with this version's thrt/abi.h";
 
 // A string that ends within its array and is printable ASCII, as abi.h demands.
@@ -34,19 +36,19 @@ bool is_id(std::string_view id) {
 // Sizes first: until they hold no other field means anything.
 thrt_manifest read_fields(std::span<const std::byte> bytes) {
   thrt_manifest manifest{};
-  if (bytes.size() < sizeof manifest) {
-    throw Error(fmt::format("its manifest is too short: {} bytes, thrt_manifest has {}", bytes.size(), sizeof manifest),
+  if (bytes.size() < kManifestSizeV1) {
+    throw Error(fmt::format("its manifest is too short: {} bytes, thrt_manifest has {}", bytes.size(), kManifestSizeV1),
                 {}, kRebuild);
   }
-  std::memcpy(&manifest, bytes.data(), sizeof manifest);
+  std::memcpy(&manifest, bytes.data(), std::min(bytes.size(), sizeof manifest));
   if (manifest.magic != THRT_MANIFEST_MAGIC) {
     throw Error(fmt::format("its manifest has the wrong magic number: 0x{:016x} instead of 0x{:016x}", manifest.magic,
                             THRT_MANIFEST_MAGIC),
                 {}, kRebuild);
   }
-  if (manifest.struct_size < sizeof manifest || manifest.struct_size > bytes.size()) {
+  if (manifest.struct_size < kManifestSizeV1 || manifest.struct_size > bytes.size()) {
     throw Error(fmt::format("its manifest's struct_size is {}: thrt_manifest has {} bytes and the symbol has {}",
-                            manifest.struct_size, sizeof manifest, bytes.size()),
+                            manifest.struct_size, kManifestSizeV1, bytes.size()),
                 {}, kRebuild);
   }
   return manifest;
@@ -90,7 +92,8 @@ void check_versions(const thrt_manifest& manifest) {
 void check_reserved(const thrt_manifest& manifest, std::span<const std::byte> bytes) {
   const bool reserved_set =
       std::any_of(std::begin(manifest.reserved), std::end(manifest.reserved), [](uint8_t b) { return b != 0; });
-  const auto tail = bytes.subspan(sizeof manifest, manifest.struct_size - sizeof manifest);
+  const size_t known = std::min<size_t>(sizeof manifest, manifest.struct_size);
+  const auto tail = bytes.subspan(known, manifest.struct_size - known);
   if (reserved_set || std::any_of(tail.begin(), tail.end(), [](std::byte b) { return b != std::byte{0}; })) {
     throw Error("its manifest sets a field that this binary does not know", {},
                 "upgrade thrust, or rebuild the plugin with this version's thrt/abi.h");

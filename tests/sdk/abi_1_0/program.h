@@ -37,7 +37,7 @@ static inline thrt_status read_struct(void* known, size_t known_size, const void
   memcpy(known, given, size < known_size ? size : known_size);
   for (size_t at = known_size; at < size; ++at) {
     char what[100];
-    snprintf(what, sizeof what, "the field at byte %zu is not known in ABI 1.0; upgrade backend c", at);
+    snprintf(what, sizeof what, "the field at byte %zu is not known in ABI 1.0; upgrade the backend", at);
     CHECK(((const uint8_t*)given)[at] == 0, THRT_INCOMPATIBLE, THRT_NONE, what);
   }
   return THRT_OK;

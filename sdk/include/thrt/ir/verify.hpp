@@ -134,8 +134,10 @@ class Verifier {
 
     void check_header() {
       constexpr std::uint32_t kMostStructBytes = 1u << 16;  // no struct of this ABI comes near
+      constexpr std::uint32_t kSizeV1 = 144;                // a later field is read only where struct_size covers it
+      static_assert(sizeof(thrt_program) >= kSizeV1);
       const std::uint32_t size = p_.struct_size;
-      require(size >= sizeof(thrt_program) && size <= kMostStructBytes, "the program's struct_size is wrong");
+      require(size >= kSizeV1 && size <= kMostStructBytes, "the program's struct_size is wrong");
       const auto* bytes = reinterpret_cast<const unsigned char*>(&p_);
       for (std::size_t at = sizeof(thrt_program); at < size; ++at) {
         if (bytes[at] == 0) continue;
