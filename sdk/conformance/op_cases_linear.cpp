@@ -21,42 +21,45 @@ Shape with_matrix(const Shape& batch, std::int64_t rows, std::int64_t columns) {
   return shape;
 }
 
-// In each of the four layouts.
-void add_product(CaseProgram& p, DType dtype, const Product& m, double low = -2.0, double high = 2.0) {
-  for (const bool ta : {false, true}) {
-    for (const bool tb : {false, true}) {
-      const Tensor a = p.random(
-          {dtype, ta ? with_matrix(m.batch, m.inner, m.rows) : with_matrix(m.batch, m.rows, m.inner)}, low, high);
-      const Tensor b = p.random(
-          {dtype, tb ? with_matrix(m.batch, m.columns, m.inner) : with_matrix(m.batch, m.inner, m.columns)}, low, high);
-      p.output(fmt::format("{} x {} x {} batch {}{}{}", m.rows, m.inner, m.columns, m.batch.str(),
-                           ta ? " transpose_a" : "", tb ? " transpose_b" : ""),
-               matmul(a, b, ta, tb));
+void add_product(CaseProgram& p, DType dtype, const Product& m, bool ta, bool tb, double low = -2.0,
+                 double high = 2.0) {
+  const Shape a = ta ? with_matrix(m.batch, m.inner, m.rows) : with_matrix(m.batch, m.rows, m.inner);
+  const Shape b = tb ? with_matrix(m.batch, m.columns, m.inner) : with_matrix(m.batch, m.inner, m.columns);
+  p.output(fmt::format("{} x {} x {} batch {}{}{}", m.rows, m.inner, m.columns, m.batch.str(), ta ? " transpose_a" : "",
+                       tb ? " transpose_b" : ""),
+           matmul(p.random({dtype, a}, low, high), p.random({dtype, b}, low, high), ta, tb));
+}
+
+void product_shapes(CaseProgram& p, DType dtype) {
+  for (const Product& m : std::vector<Product>{{{}, 3, 5, 7}, {{}, 65, 33, 31}, {{3}, 5, 7, 4}}) {
+    for (const bool ta : {false, true}) {
+      for (const bool tb : {false, true}) add_product(p, dtype, m, ta, tb);
     }
+  }
+  int layout = 0;  // two of the four, in turn
+  for (const Product& m : std::vector<Product>{{{}, 1, 1, 1},
+                                               {{}, 1, 257, 1},
+                                               {{}, 33, 1, 17},
+                                               {{}, 16, 16, 16},
+                                               {{}, 1, 64, 129},
+                                               {{}, 130, 7, 1},
+                                               {{}, 0, 3, 4},
+                                               {{}, 3, 0, 4},
+                                               {{}, 3, 4, 0},
+                                               {{0}, 5, 7, 4},
+                                               {{2, 3}, 3, 9, 5},
+                                               {{2, 1, 2, 3}, 2, 3, 2}}) {
+    const bool ta = layout % 2 == 1, tb = layout / 2 % 2 == 1;
+    add_product(p, dtype, m, ta, tb);
+    add_product(p, dtype, m, !ta, tb);
+    ++layout;
   }
 }
 
 }  // namespace
 
 Parts matmul_parts(DType dtype) {
-  Parts parts = {{"shapes", [=](CaseProgram& p) {
-                    for (const Product& m : std::vector<Product>{{{}, 1, 1, 1},
-                                                                 {{}, 3, 5, 7},
-                                                                 {{}, 1, 257, 1},
-                                                                 {{}, 33, 1, 17},
-                                                                 {{}, 65, 33, 31},
-                                                                 {{}, 16, 16, 16},
-                                                                 {{}, 1, 64, 129},
-                                                                 {{}, 0, 3, 4},
-                                                                 {{}, 3, 0, 4},
-                                                                 {{}, 3, 4, 0},
-                                                                 {{3}, 5, 7, 4},
-                                                                 {{0}, 5, 7, 4},
-                                                                 {{2, 3}, 3, 9, 5},
-                                                                 {{2, 1, 2, 3}, 2, 3, 2}}) {
-                      add_product(p, dtype, m);
-                    }
-                  }}};
+  Parts parts = {{"shapes", [=](CaseProgram& p) { product_shapes(p, dtype); }}};
   parts.push_back(
       {"forms", [=](CaseProgram& p) {
          const Fill fill = [&](const Type& type) { return p.random(type); };
@@ -87,8 +90,10 @@ Parts matmul_parts(DType dtype) {
                    0.1});
   // Products below 1: a sum in f16 stands still at 2048. And few terms, where any rounding but the last shows.
   parts.push_back({"accumulation", [=](CaseProgram& p) {
-                     add_product(p, dtype, {{}, 3, 4096, 5}, 0.7, 0.97);
-                     add_product(p, dtype, {{}, 33, 48, 17}, 0.7, 0.97);
+                     for (const bool t : {false, true}) {
+                       add_product(p, dtype, {{}, 3, 4096, 5}, t, t, 0.7, 0.97);
+                       add_product(p, dtype, {{}, 33, 48, 17}, t, !t, 0.7, 0.97);
+                     }
                    }});
   if (dtype == DType::kF32) {
     parts.push_back({"large", [=](CaseProgram& p) {

@@ -89,7 +89,7 @@ Parts constant_parts(DType dtype) {
 Parts iota_parts(DType dtype) {
   return {{"shapes", [=](CaseProgram& p) {
              for (const Shape& shape : common_shapes()) {
-               for (int axis = 0; axis < shape.rank(); ++axis) {
+               for (int axis = shape.rank() - 1; axis >= 0; axis -= 2) {
                  p.output(fmt::format("{} axis {}", shape.str(), axis), iota(p.graph, {dtype, shape}, axis));
                }
              }
