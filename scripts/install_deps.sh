@@ -13,6 +13,7 @@ packages=(
 )
 if [[ "${1:-}" == "--dev" ]]; then
   packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang clang-format clang-tidy binutils python3)
+  packages+=(dpkg-dev file debootstrap)  # packages, and a clean root to try them in
   packages+=(pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)  # examples/third_party_backend
 elif [[ $# -gt 0 ]]; then
   echo "error: unknown option '$1'" >&2

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Everything that must be green before a change goes in. On a fresh clone it installs what is missing first.
 #
-#   scripts/test.sh                 deps, release, lint, quick, asan-build, asan
+#   scripts/test.sh                 deps, release, lint, quick, slow, fuzz, packages, asan-build, asan
 #   scripts/test.sh --only STAGE    one of them, or tidy
 #
 #   deps         install the packages that are missing
 #   release      configure and build everything, warnings are errors
 #   lint         clang-format and the tree's own rules
 #   quick        all quick tests of the release build
+#   slow         all slow tests of the release build: what an author does with an installed sdk
+#   fuzz         builds the fuzz targets and runs each for 50 s (scripts/fuzz.sh runs them longer)
+#   packages     makes the Debian packages and tries them in a clean root; only root can
 #   asan-build   the same with AddressSanitizer and UBSan
 #   asan         all quick tests of that build
 #   tidy         clang with clang-tidy over everything; takes minutes, so only when asked for
@@ -16,12 +19,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly ALL_STAGES=(deps release lint quick asan-build asan)
+readonly ALL_STAGES=(deps release lint quick slow fuzz packages asan-build asan)
 jobs=$(nproc)
 
 usage_error() {
   echo "error: $1" >&2
-  echo "  try: scripts/test.sh [--only deps|release|lint|quick|asan-build|asan|tidy]" >&2
+  echo "  try: scripts/test.sh [--only $(IFS='|'; echo "${ALL_STAGES[*]}|tidy")]" >&2
   exit 2
 }
 
@@ -38,8 +41,8 @@ run_tests() {  # PRESET LABEL STAGE_THAT_BUILDS
     echo "  try: scripts/test.sh --only $3" >&2
     exit 2
   fi
-  ctest --preset "$1" --label-regex "^$2\$" --no-tests=error --parallel "$jobs" --output-junit quick.xml
-  python3 tests/lint/check_ran.py "$folder/quick.xml" "$2"
+  ctest --preset "$1" --label-regex "^$2\$" --no-tests=error --parallel "$jobs" --output-junit "$2.xml"
+  python3 tests/lint/check_ran.py "$folder/$2.xml" "$2"
 }
 
 stage_deps() { scripts/install_deps.sh --dev; }
@@ -51,6 +54,9 @@ stage_lint() {
   python3 tests/lint/check_tree.py --no-headers  # each header alone is a quick test
 }
 stage_quick() { run_tests release quick release; }
+stage_slow() { run_tests release slow release; }
+stage_fuzz() { scripts/fuzz.sh --seconds 50; }
+stage_packages() { tests/packages/run.sh build/release; }
 stage_asan-build() { build asan; }
 stage_asan() { run_tests asan quick asan-build; }
 stage_tidy() { build lint; }
