@@ -1,11 +1,15 @@
-// Pins every struct of the ABI: name, size, and each field's offset and size. abi_layout.txt is the truth; a change that
-// alters or removes one of its lines breaks plugins that are out there. New fields are new lines at the end of a struct.
+// Pins every struct of the ABI (name, size, each field's offset and size), every number and every op. abi_layout.txt says what
+// they are now; abi_1_0/layout.txt, which never changes, says what plugins of 1.0 were built with. New fields are new lines
+// at the end of a struct.
 #include <thrt/abi.h>
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <fstream>
+#include <map>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -195,33 +199,194 @@ void op_numbers(Lines& lines) {
 #undef THRT_OP
 }
 
-// Whoever adds a field or an op adds its line to the file as well; a line that is there never changes, but for the size of a
-// struct that grew.
-TEST(AbiLayout, EveryRecordedLineStillHolds) {
-  Lines lines;
-  program_structs(lines);
-  error_and_device_structs(lines);
-  option_structs(lines);
-  table_struct(lines);
-  op_numbers(lines);
-  std::ifstream file(THRT_ABI_LAYOUT);
-  ASSERT_TRUE(file) << THRT_ABI_LAYOUT;
-  Lines recorded;
-  for (std::string line; std::getline(file, line);) recorded.push_back(line);
-  std::ostringstream now;
-  for (const std::string& line : lines) now << line << '\n';
-  EXPECT_EQ(recorded, lines) << "the layout is now:\n" << now.str();
+#define THRT_NUMBER(name) lines.push_back(#name " " + std::to_string(static_cast<unsigned long long>(name)))
+
+void numbers(Lines& lines) {
+  THRT_NUMBER(THRT_ABI_MAJOR);
+  THRT_NUMBER(THRT_MANIFEST_MAGIC);
+  THRT_NUMBER(THRT_MAX_RANK);
+  THRT_NUMBER(THRT_NONE);
+  THRT_NUMBER(THRT_OK);
+  THRT_NUMBER(THRT_INVALID_ARGUMENT);
+  THRT_NUMBER(THRT_INVALID_PROGRAM);
+  THRT_NUMBER(THRT_UNSUPPORTED);
+  THRT_NUMBER(THRT_OUT_OF_MEMORY);
+  THRT_NUMBER(THRT_OVER_BUDGET);
+  THRT_NUMBER(THRT_UNAVAILABLE);
+  THRT_NUMBER(THRT_INCOMPATIBLE);
+  THRT_NUMBER(THRT_DEVICE_LOST);
+  THRT_NUMBER(THRT_TIMEOUT);
+  THRT_NUMBER(THRT_INVALID_STATE);
+  THRT_NUMBER(THRT_NON_FINITE);
+  THRT_NUMBER(THRT_INTERNAL);
+  THRT_NUMBER(THRT_DTYPE_F32);
+  THRT_NUMBER(THRT_DTYPE_F16);
+  THRT_NUMBER(THRT_DTYPE_BF16);
+  THRT_NUMBER(THRT_DTYPE_I32);
+  THRT_NUMBER(THRT_DTYPE_U32);
+  THRT_NUMBER(THRT_DTYPE_U8);
+  THRT_NUMBER(THRT_DTYPE_BOOL);
+  THRT_NUMBER(THRT_DTYPE_F64);
+  THRT_NUMBER(THRT_PRECISION_F32);
+  THRT_NUMBER(THRT_PRECISION_TF32);
+  THRT_NUMBER(THRT_PRECISION_BF16);
+  THRT_NUMBER(THRT_PRECISION_F16);
+  THRT_NUMBER(THRT_DEVICE_CPU);
+  THRT_NUMBER(THRT_DEVICE_INTEGRATED);
+  THRT_NUMBER(THRT_DEVICE_DISCRETE);
+  THRT_NUMBER(THRT_DEVICE_SOFTWARE);
+  THRT_NUMBER(THRT_MEMORY_DEVICE);
+  THRT_NUMBER(THRT_MEMORY_STAGING);
+  THRT_NUMBER(THRT_COMPILE_DEBUG);
+  THRT_NUMBER(THRT_COMPILE_CHECK_FINITE);
 }
 
-TEST(AbiLayout, EveryStructIsAMultipleOfEightBytes) {
+Lines structs_now() {
   Lines lines;
   program_structs(lines);
   error_and_device_structs(lines);
   option_structs(lines);
   table_struct(lines);
+  return lines;
+}
+
+Lines layout_now() {
+  Lines lines = structs_now();
+  op_numbers(lines);
+  numbers(lines);
+  return lines;
+}
+
+std::string text_of(const char* path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Lines lines_of(const char* path) {
+  std::istringstream file(text_of(path));
+  Lines lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+struct StructLayout {
+  std::size_t bytes = 0;
+  Lines fields;  // "struct.field offset size"
+
+  bool grows() const { return !fields.empty() && fields[0].find(".struct_size ") != std::string::npos; }
+};
+
+struct Layout {
+  std::map<std::string, StructLayout> structs;
+  std::set<std::string> others;  // ops and numbers
+};
+
+// What a later minor version may do to an earlier one, of both a list of lines: nothing that is not an addition.
+Layout layout_of(const Lines& lines) {
+  Layout layout;
   for (const std::string& line : lines) {
-    if (line.find('.') != std::string::npos) continue;
-    EXPECT_EQ(std::stoul(line.substr(line.find(' '))) % 8, 0u) << line;
+    const std::string name = line.substr(0, line.find_first_of(". "));
+    if (line.rfind("thrt_", 0) != 0) {
+      layout.others.insert(line);
+    } else if (line.find('.') == std::string::npos) {
+      layout.structs[name].bytes = std::stoul(line.substr(line.find(' ')));
+    } else {
+      layout.structs[name].fields.push_back(line);
+    }
+  }
+  return layout;
+}
+
+Lines broken_promises(const Layout& before, const Layout& after) {
+  Lines broken;
+  for (const std::string& line : before.others) {
+    if (after.others.count(line) == 0) broken.push_back(line + ": changed or gone");
+  }
+  for (const auto& [name, old] : before.structs) {
+    const auto found = after.structs.find(name);
+    if (found == after.structs.end()) {
+      broken.push_back(name + ": gone");
+      continue;
+    }
+    const StructLayout& now = found->second;
+    for (std::size_t i = 0; i < old.fields.size(); ++i) {
+      if (i >= now.fields.size() || now.fields[i] != old.fields[i])
+        broken.push_back(old.fields[i] + ": changed or gone");
+    }
+    if (now.bytes < old.bytes) broken.push_back(name + ": shrank");
+    if (!old.grows() && now.bytes != old.bytes) broken.push_back(name + ": is frozen and grew");
+  }
+  return broken;
+}
+
+TEST(AbiLayout, IsTheRecordedOne) {
+  const Lines lines = layout_now();
+  std::ostringstream now;
+  for (const std::string& line : lines) now << line << '\n';
+  EXPECT_EQ(lines_of(THRT_ABI_LAYOUT), lines) << "the layout is now:\n" << now.str();
+}
+
+TEST(AbiLayout, KeepsAllThatPluginsOf10WereBuiltWith) {
+  const Layout first = layout_of(lines_of(THRT_ABI_LAYOUT_1_0));
+  EXPECT_EQ(first.structs.size(), 17u);
+  EXPECT_GE(first.others.size(), 80u);
+  EXPECT_EQ(broken_promises(first, layout_of(layout_now())), Lines{});
+}
+
+TEST(AbiLayout, ABrokenPromiseIsSeen) {
+  const Lines lines = layout_now();
+  const Layout now = layout_of(lines);
+  EXPECT_EQ(broken_promises(now, now), Lines{});
+  const auto after = [&](const std::string& from, const std::string& to) {
+    Lines changed;
+    for (const std::string& line : lines) {
+      if (line != from) changed.push_back(line);
+      if (line == from && !to.empty()) changed.push_back(to);
+    }
+    EXPECT_NE(changed, lines) << from;
+    return broken_promises(now, layout_of(changed));
+  };
+  EXPECT_EQ(after("thrt_stats.runs 56 8", ""), Lines{"thrt_stats.runs 56 8: changed or gone"});
+  EXPECT_EQ(after("thrt_stats.runs 56 8", "thrt_stats.runs 56 4"), Lines{"thrt_stats.runs 56 8: changed or gone"});
+  EXPECT_EQ(after("thrt_stats 64", "thrt_stats 56"), Lines{"thrt_stats: shrank"});
+  EXPECT_EQ(after("thrt_op 48", "thrt_op 56"), Lines{"thrt_op: is frozen and grew"});
+  EXPECT_EQ(after("thrt_stats 64", "thrt_stats 72"), Lines{});
+  EXPECT_EQ(after("op neg 16 version 1", "op neg 17 version 1"), Lines{"op neg 16 version 1: changed or gone"});
+  EXPECT_EQ(after("THRT_DTYPE_U8 6", "THRT_DTYPE_U8 9"), Lines{"THRT_DTYPE_U8 6: changed or gone"});
+}
+
+// No field is missing from the list and no padding is hidden: the fields tile their struct.
+TEST(AbiLayout, FieldsCoverEveryByteOfTheirStruct) {
+  for (const auto& [name, layout] : layout_of(structs_now()).structs) {
+    EXPECT_EQ(layout.bytes % 8, 0u) << name;
+    std::size_t end = 0;
+    for (const std::string& field : layout.fields) {
+      std::istringstream parts(field.substr(field.find(' ')));
+      std::size_t offset = 0, bytes = 0;
+      parts >> offset >> bytes;
+      EXPECT_EQ(offset, end) << field;
+      end = offset + bytes;
+    }
+    EXPECT_EQ(end, layout.bytes) << name;
+  }
+}
+
+TEST(AbiLayout, ListsEveryStructAndNumberOfTheHeader) {
+  const std::string header = text_of(THRT_ABI_HEADER);
+  const Layout now = layout_of(layout_now());
+  std::set<std::string> defined, listed;
+  const std::regex definition("struct (thrt_[a-z_]+) \\{");
+  for (std::sregex_iterator at(header.begin(), header.end(), definition), end; at != end; ++at)
+    defined.insert((*at)[1]);
+  for (const auto& [name, layout] : now.structs) listed.insert(name);
+  EXPECT_EQ(defined, listed);
+  const std::regex enumerator("\n  (THRT_[A-Z0-9_]+) = ");
+  for (std::sregex_iterator at(header.begin(), header.end(), enumerator), end; at != end; ++at) {
+    const std::string name = (*at)[1];
+    if (name.find("FORCE_32") != std::string::npos || name.rfind("THRT_OP_", 0) == 0) continue;
+    const auto found = now.others.lower_bound(name + " ");
+    EXPECT_TRUE(found != now.others.end() && found->rfind(name + " ", 0) == 0) << name;
   }
 }
 
