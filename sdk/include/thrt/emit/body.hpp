@@ -285,3 +285,6 @@ class Body {
 };
 
 }  // namespace thrt::emit::detail
+
+#include <thrt/emit/loops.hpp>
+#include <thrt/emit/pull.hpp>

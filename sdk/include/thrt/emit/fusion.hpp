@@ -9,13 +9,14 @@
 #pragma once
 
 #include <thrt/emit/cost.hpp>
-#include <thrt/emit/emit.hpp>
 #include <thrt/emit/kernel_impl.hpp>
+#include <thrt/emit/plan.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -191,8 +192,9 @@ class Fusion {
     for (const auto& [place, count] : readers) {
       const Group& group = groups_[place.group];
       if (group.closed) return false;
-      const auto places = static_cast<std::size_t>(std::count_if(
-          readers.begin(), readers.end(), [&](const auto& other) { return other.first.group == place.group; }));
+      const std::size_t at = place.group;
+      const auto places = static_cast<std::size_t>(
+          std::count_if(readers.begin(), readers.end(), [at](const auto& other) { return other.first.group == at; }));
       if (group.size + places > options_.max_expression) return false;
       if (arguments_with(group, op, group.unit.roots.size()) > options_.max_arguments) return false;
     }

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <thrt/emit/body.hpp>
-#include <thrt/emit/emit.hpp>
-#include <thrt/emit/loops.hpp>
-#include <thrt/emit/pull.hpp>
+#include <thrt/emit/plan.hpp>
 
 #include <algorithm>
 #include <cstdint>
