@@ -2,11 +2,13 @@
 # Makes the Debian packages of BUILD and tries them in a clean root of this machine's own release: what each depends on,
 # what works with which of them, and that nothing is left behind.
 #
-#   tests/packages/run.sh BUILD
+#   tests/packages/run.sh BUILD           minutes
+#   tests/packages/run.sh BUILD --page    also follows docs/backend_authors.md in a second clean root, as a newcomer would
 #
 # Needs root (chroot, mount) and the distribution's mirror through apt. The clean root is made once, in build/packages/base.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+[[ $# -eq 1 || ( $# -eq 2 && $2 == --page ) ]] || { echo "error: usage: $0 BUILD [--page]" >&2; exit 2; }
 build=$(realpath "$1")
 work=$PWD/build/packages
 base=$work/base
@@ -80,12 +82,15 @@ if [[ ! -e $base/made ]]; then
     { tail -5 "$work/debootstrap.log" >&2; fail "debootstrap failed; $work/debootstrap.log has all"; }
   touch "$base/made"
 fi
-rm -rf "$root"
-cp -a --reflink=auto "$base" "$root"
-cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
-[[ -z ${proxy:-} ]] || echo "Acquire::http::Proxy \"$proxy\";" >"$root/etc/apt/apt.conf.d/99proxy"
-mkdir "$root/packages"
-cp "$build/packages"/*.deb "$other"/*.deb "$root/packages"
+new_root() {
+  rm -rf "$root"
+  cp -a --reflink=auto "$base" "$root"
+  cp /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
+  [[ -z ${proxy:-} ]] || echo "Acquire::http::Proxy \"$proxy\";" >"$root/etc/apt/apt.conf.d/99proxy"
+  mkdir "$root/packages"
+  cp "$build/packages"/*.deb "$other"/*.deb "$root/packages"
+  apt update
+}
 
 # In a mount namespace of its own: /proc is gone with the command, whatever happens to it.
 inside() {
@@ -106,7 +111,7 @@ deb() { (cd "$root" && printf '/%s' packages/"$1"_*.deb); }  # the path of a pac
 # Caches, logs and dpkg's own records aside.
 files() { (cd "$root" && find usr etc opt srv var/lib -xdev -not -path 'var/lib/dpkg/*' -not -path 'var/lib/apt/*' | sort); }
 
-apt update
+new_root
 files >"$work/before"
 
 # --------------------------------------------------------------------------------------------------------- trials
@@ -149,5 +154,15 @@ apt purge thrust thrust-sdk thrust-backend-cpu thrust-backend-reference thrust-b
 apt autoremove --purge
 files >"$work/after"
 diff "$work/before" "$work/after" || fail "the packages left files behind, or took some along"
+
+if [[ ${2:-} == --page ]]; then
+  say "docs/backend_authors.md, from the packages to a backend that passes"
+  new_root
+  apt install python3-minimal libpython3-stdlib
+  cp tests/docs/run_page.py docs/backend_authors.md "$root/packages"
+  inside python3 /packages/run_page.py --root --replace ./thrust=/packages/thrust /packages/backend_authors.md \
+    >"$work/page.log" 2>&1 || { tail -40 "$work/page.log" >&2; fail "the page does not do what it says"; }
+  tail -1 "$work/page.log"
+fi
 rm -rf "$root"
 echo "packages: $(cd "$build/packages" && ls -- *.deb | tr '\n' ' ')"
