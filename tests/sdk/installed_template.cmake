@@ -8,7 +8,7 @@ foreach(component sdk backend-reference)  # as package thrust-sdk does
 endforeach()
 file(COPY ${PREFIX}/share/thrust/template/ DESTINATION ${PREFIX}-copy)
 
-# The promise of docs/writing_a_backend.md.
+# The promise of docs/backend_authors.md.
 file(READ ${PREFIX}-copy/plugin.cpp text)
 string(REGEX MATCHALL "\n" newlines "${text}")
 list(LENGTH newlines lines)
