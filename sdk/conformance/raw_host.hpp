@@ -51,7 +51,8 @@ class Answer {
 // A handle that is neither null nor an object: what an output holds before a call that must set it.
 template <typename Handle>
 Handle* poison() {
-  return reinterpret_cast<Handle*>(std::uintptr_t{0x5A5A5A5A5A5A5A50});
+  alignas(16) static char place;
+  return reinterpret_cast<Handle*>(&place);
 }
 
 // One program with its buffers, at the level of handles.

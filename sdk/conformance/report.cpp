@@ -180,7 +180,7 @@ std::string unsupported_text(const Session& session) {
 
 std::string level_text(const LevelReport& level) {
   const Counts& counts = level.counts;
-  const std::string name = fmt::format("{}: {}", level_name(level.level), verdict_name(level.verdict));
+  std::string name = fmt::format("{}: {}", level_name(level.level), verdict_name(level.verdict));
   switch (level.verdict) {
     case Verdict::kPassed:
       return fmt::format("{} ({} cases)", name, counts.passed);
