@@ -112,7 +112,10 @@ std::string table_text(const Table& table) {
     if (!group.empty()) text += fmt::format("{}\n{}", group_name(level), group);
   }
   if (!table.others.empty()) text += "\n";
-  for (const auto& [area, counts] : table.others) text += fmt::format("{:<12} {}\n", area, count_text(counts));
+  for (const char* area : {"program", "contract"}) {
+    const auto found = table.others.find(area);
+    if (found != table.others.end()) text += fmt::format("{:<12} {}\n", area, count_text(found->second));
+  }
   return text;
 }
 
@@ -135,7 +138,7 @@ std::string refused_text(const RefusedAreas& areas) {
   constexpr std::size_t kColumns = 110;
   std::string text;
   for (const auto& [dtype, names] : areas) {
-    std::string line = "    " + (dtype.empty() ? dtype : dtype + ":");
+    std::string line = dtype.empty() ? "   " : "    " + dtype + ":";
     for (const std::string& name : names) {
       if (line.size() + 1 + name.size() > kColumns) {
         text += line + "\n";
