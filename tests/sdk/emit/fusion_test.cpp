@@ -133,6 +133,19 @@ TEST(Fusion, WithoutItEveryOpHasItsKernel) {
   EXPECT_EQ(Planned(b, options).kernels.size(), 3u);
 }
 
+// x ^ (x << 13) and so on (Marsaglia, "Xorshift RNGs", 2003): 2^600 paths lead from the last value to the first.
+TEST(Fusion, ALongChainOfDiamondsIsCutIntoKernels) {
+  Builder b;
+  std::uint32_t x = b.input("x", {DType::kU32, {65}});
+  const std::uint32_t by = b.constant<std::uint32_t>({DType::kU32, {65}}, std::vector<std::uint32_t>(65, 13));
+  for (int i = 0; i < 600; ++i) x = b.op(OpKind::XOR, {x, b.op(OpKind::SHIFT_LEFT, {x, by})});
+  b.output("y", x);
+  const Planned planned(b);
+  EXPECT_GE(planned.kernels.size(), 1200 / emit::Options().max_expression);
+  EXPECT_LE(planned.kernels.size(), 2 * 1200 / emit::Options().max_expression);
+  for (const emit::Kernel& kernel : planned.kernels) EXPECT_LE(kernel.arguments.size(), 4u);
+}
+
 TEST(Fusion, ValuesThatNobodyWantsAreNotComputed) {
   Builder b;
   const std::uint32_t x = b.input("x", {kF32, {8}});

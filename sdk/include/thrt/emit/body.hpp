@@ -67,7 +67,7 @@ class Body {
   // Computes the products that `value` is made of for several of its elements at once: a loop loads what they share once. element()
   // then finds them.
   void prepare(std::uint32_t value, const std::vector<Index>& flat) {
-    if (inlined_.count(value) == 0) return;
+    if (inlined_.count(value) == 0 || !prepared_.insert(value).second) return;
     const sdk::OpView& op = *producers_.of(value);
     if (op.kind() == ir::OpKind::MATMUL) return matmul_tile(op, flat);
     if (op.kind() != ir::OpKind::RESHAPE && !is_pointwise(op.kind())) return;
@@ -280,6 +280,7 @@ class Body {
   const std::set<std::uint32_t>& inlined_;
   std::vector<Scope> scopes_;
   std::vector<Index> own_;
+  std::set<std::uint32_t> prepared_;
   bool wide_;
   int next_name_ = 0;
 };
