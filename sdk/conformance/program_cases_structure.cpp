@@ -78,7 +78,7 @@ void no_ops(CaseProgram& p) {
 }
 
 void many_slots(CaseProgram& p) {
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 60; ++i) {
     const Type type{i % 3 == 0 ? DType::kI32 : kF32, {i % 7, i % 5 + 1}};
     p.output(fmt::format("y{}", i), p.random(type) + p.random(type));
   }
