@@ -13,6 +13,7 @@
 #include <string.h>
 #include <thrt/abi.h>
 
+/* NOLINTBEGIN(modernize-use-nullptr): it is C too */
 #define PLAIN_UNUSED __attribute__((unused))
 
 #define PLAIN_MANIFEST(ID, ...)                                                         \
@@ -313,4 +314,5 @@ static PLAIN_UNUSED thrt_status plain_wait(thrt_context* context, thrt_ticket ti
   return THRT_OK;
 }
 
+/* NOLINTEND(modernize-use-nullptr) */
 #endif /* THRT_TESTS_PLAIN_PLUGIN_H */

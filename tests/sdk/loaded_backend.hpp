@@ -175,7 +175,7 @@ class Session {
       values.push_back(builder.input(name, operand.type));
       inputs[name] = operand;
     }
-    builder.output("y", builder.op(kind, values, attributes, std::move(declared)));
+    builder.output("y", builder.op(kind, values, attributes, declared));
     return run(builder.build(), inputs).at("y");
   }
 

@@ -66,7 +66,7 @@ class ProgramBuilder {
   std::uint32_t op(OpKind kind, const std::vector<std::uint32_t>& operand_values,
                    const std::vector<std::int64_t>& attribute_values = {},
                    std::optional<Type> declared = std::nullopt) {
-    return ops_with_results(kind, operand_values, attribute_values, std::move(declared), THRT_NONE)[0];
+    return ops_with_results(kind, operand_values, attribute_values, declared, THRT_NONE)[0];
   }
 
   std::uint32_t constant(const Type& type, const void* data) {

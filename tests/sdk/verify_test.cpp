@@ -250,7 +250,7 @@ TEST(Verify, RefusesADamagedHeader) {
   refuse(kInvalid, "constants are null", [](thrt_program& p) { p.constants = nullptr; });
   refuse(kInvalid, "constants are not aligned", [](thrt_program& p) { p.constants += 8; });
   refuse(kInvalid, "values are not aligned", [](thrt_program& p) {
-    p.values = reinterpret_cast<const thrt_value*>(reinterpret_cast<std::uintptr_t>(p.values) + 4);
+    p.values = reinterpret_cast<const thrt_value*>(reinterpret_cast<const char*>(p.values) + 4);
   });
   refuse(kInvalid, "strings are null", [](thrt_program& p) { p.strings = nullptr; });
   refuse(kInvalid, "groups are null", [](thrt_program& p) { p.groups = nullptr; });

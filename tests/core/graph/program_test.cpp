@@ -103,7 +103,7 @@ TEST(Program, OutlivesItsGraphAndIsCheapToCopy) {
   auto graph = std::make_unique<Graph>(sample());
   const Program program = lower(*graph);
   graph.reset();
-  const Program copy = program;
+  const Program copy = program;  // NOLINT(performance-unnecessary-copy-initialization): what is tested
   EXPECT_EQ(copy.abi(), program.abi());
   expect_lowered(sample(), *copy.abi());
 }

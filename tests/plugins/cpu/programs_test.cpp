@@ -116,7 +116,7 @@ TEST(CpuSlots, OutputsThatNobodyComputes) {
 
 // (a, b) -> (b, a + b), and c untouched: Fibonacci's numbers.
 std::shared_ptr<Builder> fibonacci() {
-  const auto body = std::make_shared<Builder>();
+  auto body = std::make_shared<Builder>();
   body->input("i", kInt);
   const std::uint32_t a = body->input("a", kInt), b = body->input("b", kInt), c = body->input("c", kInt);
   body->output("a", b);

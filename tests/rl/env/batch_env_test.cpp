@@ -217,7 +217,7 @@ class SavedState : public ::testing::Test {
   }
 
   Error refused(const std::string& bytes) {
-    const Error error = error_of([&] { envs_->load_state(bytes); });
+    Error error = error_of([&] { envs_->load_state(bytes); });
     EXPECT_EQ(envs_->save_state(), good_) << "a refused state changed the environments";
     return error;
   }
