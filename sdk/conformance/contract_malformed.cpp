@@ -275,26 +275,24 @@ std::vector<Damage> loop_damages() {
 
 // Repeat is no core op: a backend without it need not look into its sub-program.
 Case loop_case(const Damage& damage) {
-  return {std::string("contract/malformed/") + damage.name, "contract", std::nullopt, Level::kTraining,
-          [damage](const Bench& bench) -> Outcome {
-            const RawHost host(bench);
-            const RawContext context = host.context();
-            OpenProgram program(good_loop());
-            std::array<thrt_verdict, 8> verdicts{};
-            std::uint32_t refusals = 0;
-            Answer answer;
-            answer.require_ok(
-                context.api().check(context.handle(), &program.abi(), verdicts.data(),
-                                    static_cast<std::uint32_t>(verdicts.size()), &refusals, answer.slot()),
-                "check of the undamaged program");
-            if (refusals > 0) return {Outcome::Kind::kUnsupported, verdicts[0].reason};
-            if (damage.arrays) damage.arrays(program);
-            thrt_program& abi = program.abi();
-            if (damage.header) damage.header(abi);
-            require_program_refused(context, abi, damage.op, damage.allowed);
-            require_works(context);
-            return {};
-          }};
+  const auto body = [damage](const Bench& bench) {
+    const RawHost host(bench);
+    const RawContext context = host.context();
+    OpenProgram program(good_loop());
+    std::array<thrt_verdict, 8> verdicts{};
+    std::uint32_t refusals = 0;
+    Answer answer;
+    answer.require_ok(context.api().check(context.handle(), &program.abi(), verdicts.data(),
+                                          static_cast<std::uint32_t>(verdicts.size()), &refusals, answer.slot()),
+                      "check of the undamaged program");
+    if (refusals > 0) throw Declined(verdicts[0].reason);
+    if (damage.arrays) damage.arrays(program);
+    thrt_program& abi = program.abi();
+    if (damage.header) damage.header(abi);
+    require_program_refused(context, abi, damage.op, damage.allowed);
+    require_works(context);
+  };
+  return contract_case(std::string("malformed/") + damage.name, body, Level::kTraining);
 }
 
 }  // namespace

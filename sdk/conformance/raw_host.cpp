@@ -32,6 +32,7 @@ Answer::Answer() {
 void Answer::require_ok(thrt_status status, const char* what) const {
   if (status != THRT_OK) {
     require(is_terminated(error_.message), "{}: {}, with a message that does not end", what, status_text(status));
+    if (status == THRT_UNSUPPORTED && error_.message[0] != '\0') throw Declined(error_.message);
     throw Failure(fmt::format("{}: {} ({}), expected OK", what, status_text(status), error_.message));
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(&error_);
@@ -203,7 +204,11 @@ void require_works(const RawContext& context) {
 
 Case contract_case(const std::string& name, std::function<void(const Bench&)> body, Level level) {
   return {"contract/" + name, "contract", std::nullopt, level, [body = std::move(body)](const Bench& bench) {
-            body(bench);
+            try {
+              body(bench);
+            } catch (const Declined& declined) {
+              return Outcome{Outcome::Kind::kUnsupported, declined.what()};
+            }
             return Outcome{};
           }};
 }

@@ -25,6 +25,12 @@ class Failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Ends the case as not claimed: the backend answered UNSUPPORTED to what a case begins with.
+class Declined : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 template <typename... Arguments>
 void require(bool condition, fmt::format_string<Arguments...> text, Arguments&&... arguments) {
   if (!condition) throw Failure(fmt::format(text, std::forward<Arguments>(arguments)...));
@@ -39,7 +45,7 @@ class Answer {
   thrt_error* slot() { return &error_; }
   const thrt_error& error() const { return error_; }
 
-  // OK, and the error untouched.
+  // OK, and the error untouched. Throws Declined for UNSUPPORTED with a reason.
   void require_ok(thrt_status status, const char* what) const;
   // One of `allowed`, and the error filled in: the same code, a sentence without a newline, terminated strings.
   void require_refused(thrt_status status, const std::vector<thrt_status>& allowed, const char* what) const;
@@ -123,7 +129,7 @@ Program line_program(std::int64_t n);
 // Runs it once on 0, 1, 2, ... and checks every element: that a context still works.
 void require_works(const RawContext& context);
 
-// The case of one function that throws Failure.
+// The case of one function that throws Failure or Declined.
 Case contract_case(const std::string& name, std::function<void(const Bench&)> body, Level level = Level::kCore);
 
 // The parts of contract_cases().
