@@ -1,12 +1,12 @@
-# Installs what an author of a backend has from BUILD under PREFIX, copies SOURCE away from this tree, configures and builds it with
-# COMPILER, and uses it: listed, without a driver too; certified for level training; trained with; packaged.
+# Installs what an author of a backend has from BUILD under PREFIX, copies SOURCE away from this tree, configures and builds
+# it with COMPILER (HEADERS: where CL/cl.h is, if anywhere), and uses it: listed, without a driver too; certified for level
+# training; trained with; packaged.
 file(REMOVE_RECURSE ${PREFIX} ${PREFIX}-copy ${PREFIX}-run)
 foreach(component thrust sdk backend-reference)
   execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --component ${component} --prefix ${PREFIX}
                   OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
-find_path(headers CL/cl.h)
-if(NOT headers)
+if(NOT HEADERS)
   message("skipped: there is no CL/cl.h (Debian: opencl-headers)")
   return()
 endif()
@@ -16,7 +16,7 @@ set(build ${PREFIX}-copy/build)
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${PREFIX}-copy -B ${build} -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${PREFIX}
                         -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND ${CMAKE_COMMAND} --build ${build} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${build} COMMAND_ERROR_IS_FATAL ANY)
 set(plugin ${build}/libthrust_backend_opencl.so)
 set(thrust ${PREFIX}/${BINDIR}/thrust)
 
@@ -66,10 +66,9 @@ endif()
 message("CartPole-v1 on ${name}: mean return ${mean}")
 
 # A package of its own, beside ours.
-find_program(cpack cpack)
 find_program(dpkg_deb dpkg-deb)
-if(cpack AND dpkg_deb)
-  execute_process(COMMAND ${cpack} --config ${build}/CPackConfig.cmake -B ${PREFIX}-copy/packages OUTPUT_QUIET
+if(dpkg_deb)
+  execute_process(COMMAND ${CMAKE_CPACK_COMMAND} --config ${build}/CPackConfig.cmake -B ${PREFIX}-copy/packages OUTPUT_QUIET
                   COMMAND_ERROR_IS_FATAL ANY)
   file(GLOB package ${PREFIX}-copy/packages/thrust-backend-opencl_*.deb)
   execute_process(COMMAND ${dpkg_deb} --contents ${package} OUTPUT_VARIABLE contents COMMAND_ERROR_IS_FATAL ANY)
