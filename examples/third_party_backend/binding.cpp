@@ -8,8 +8,6 @@ using namespace thrt;
 
 namespace {
 
-constexpr std::uint64_t kIterationBytes = 64;
-
 // Work-groups of 64, smaller where that leaves compute units without any.
 std::size_t local_size(std::int64_t work_items, std::uint32_t compute_units) {
   if (work_items == 1) return 1;

@@ -9,8 +9,6 @@ using namespace thrt;
 
 namespace {
 
-constexpr std::uint64_t kIterationBytes = 64;  // the counter of a repeat, in front of its body's workspace
-
 const emit::Dialect& dialect() {
   static const emit::Dialect kDialect = emit::opencl_c();
   return kDialect;

@@ -32,6 +32,9 @@ class KernelCache {
   std::map<std::string, Entry> entries_;  // by text
 };
 
+// The counter of a repeat takes this much in front of its body's workspace.
+inline constexpr std::uint64_t kIterationBytes = 64;
+
 // A program or the body of a repeat.
 struct Program {
   struct Repeat {

@@ -163,11 +163,6 @@ bool Tickets::wait(thrt_ticket ticket, std::uint64_t timeout_ns) {
   return true;
 }
 
-thrt_ticket Tickets::last() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return last_;
-}
-
 Device::Device(const Api& functions, const Listed& listed, std::uint64_t budget_bytes)
     : api(functions), id(listed.device), info(listed.info), budget(budget_bytes), tickets(functions) {
   const KeepSignalHandlers keep;

@@ -48,7 +48,6 @@ class Tickets {
   void fail(thrt_ticket ticket, std::exception_ptr failure);
   // From any thread; false: not in time. Throws the failure of work up to the ticket, once.
   bool wait(thrt_ticket ticket, std::uint64_t timeout_ns);
-  thrt_ticket last() const;
 
  private:
   struct Call {
@@ -58,7 +57,7 @@ class Tickets {
   static void CL_CALLBACK done(cl_event event, cl_int status, void* call);
 
   const Api& api_;
-  mutable std::mutex mutex_;  // guards all below
+  std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   thrt_ticket last_ = 0, reached_ = 0;
   std::uint64_t calls_ = 0;  // still to come

@@ -12,14 +12,15 @@
 
 namespace thrt_opencl {
 
-#define THRT_OPENCL_FUNCTIONS(X)                                                                                      \
-  X(clGetPlatformIDs)                                                                                                 \
-  X(clGetPlatformInfo)                                                                                                \
-  X(clGetDeviceIDs)                                                                                                   \
-  X(clGetDeviceInfo) X(clCreateContext) X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue)          \
-      X(clCreateBuffer) X(clReleaseMemObject) X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo) \
-          X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) X(clEnqueueNDRangeKernel)        \
-              X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer) X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer)            \
+#define THRT_OPENCL_FUNCTIONS(X)                                                                               \
+  X(clGetPlatformIDs)                                                                                          \
+  X(clGetPlatformInfo)                                                                                         \
+  X(clGetDeviceIDs)                                                                                            \
+  X(clGetDeviceInfo)                                                                                           \
+  X(clCreateContext) X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer)    \
+      X(clReleaseMemObject) X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo)            \
+          X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) X(clEnqueueNDRangeKernel) \
+              X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer) X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer)     \
                   X(clEnqueueMarkerWithWaitList) X(clSetEventCallback) X(clReleaseEvent) X(clFlush) X(clFinish)
 
 struct Api {
