@@ -243,7 +243,7 @@ def compile_header(root, path, compiler, system):
     for folder in system:
         includes += ["-isystem", folder]
     command = [compiler, "-x", "c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
-               '-DTHRT_TEST_DATA=""', '-DTHRT_BUILD_DIR=""', *includes, "-"]
+               '-DTHRT_TEST_DATA=""', '-DTHRT_BUILD_DIR=""', '-DTHRT_TEST_CXX=""', *includes, "-"]
     done = subprocess.run(command, input=f'#include "{root / path}"\n', capture_output=True, text=True)
     if done.returncode == 0:
         return None, None
