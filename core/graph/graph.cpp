@@ -58,7 +58,7 @@ const Graph::Slot* Graph::find_slot(std::string_view name) const {
   return index == kNone ? nullptr : &slots_[index];
 }
 
-Tensor Graph::append(OpKind kind, std::vector<Tensor> operands, std::vector<std::int64_t> attributes,
+Tensor Graph::append(OpKind kind, const std::vector<Tensor>& operands, std::vector<std::int64_t> attributes,
                      std::optional<Type> declared) {
   std::vector<Type> types;
   Op op{.kind = kind, .attributes = std::move(attributes)};

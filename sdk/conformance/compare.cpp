@@ -216,15 +216,7 @@ Outcome compare(const Bench& bench, const Graph& graph, const Contents& contents
 
 Outcome compare_with_reference(const Bench& bench, const Graph& graph, const Contents& contents,
                                const CompareOptions& options) {
-  try {
-    return compare(bench, graph, contents, options);
-  } catch (const Refused& refused) {
-    return {Outcome::Kind::kUnsupported, refused.what()};
-  } catch (const CallFailed& failed) {
-    return {Outcome::Kind::kFailed, failed.what()};
-  } catch (const Broken& broken) {
-    return {Outcome::Kind::kFailed, broken.what()};
-  }
+  return outcome_of([&] { return compare(bench, graph, contents, options); });
 }
 
 }  // namespace thrt::conformance

@@ -14,6 +14,18 @@ constexpr auto kUnwritten = std::byte{0xFF};  // as a float it is NaN, so an ele
 
 }  // namespace
 
+Outcome outcome_of(const std::function<Outcome()>& tried) {
+  try {
+    return tried();
+  } catch (const Refused& refused) {
+    return {Outcome::Kind::kUnsupported, refused.what()};
+  } catch (const CallFailed& failed) {
+    return {Outcome::Kind::kFailed, failed.what()};
+  } catch (const Broken& broken) {
+    return {Outcome::Kind::kFailed, broken.what()};
+  }
+}
+
 DeviceContext::DeviceContext(const Bench& bench) : api(bench.plugin->api()) {
   const thrt_context_options options = {sizeof(options), bench.device_index, 0, 0, THRT_PRECISION_F32};
   thrt_device_info info{};

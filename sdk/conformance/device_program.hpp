@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -35,6 +36,9 @@ class Broken : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// What `tried` returns, or what one of the three above says when it throws.
+Outcome outcome_of(const std::function<Outcome()>& tried);
 
 class DeviceContext {
  public:

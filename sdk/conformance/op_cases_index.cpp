@@ -109,47 +109,53 @@ Parts scatter_add_parts(DType dtype) {
   return parts;
 }
 
+// Blocks of a value: inside, reaching over each end, empty, whole.
+struct Block {
+  Shape x;
+  std::vector<double> starts;
+  Shape size;
+};
+
+const std::vector<Block>& blocks() {
+  static const std::vector<Block> list = {
+      {{}, {}, {}},
+      {{257}, {17}, {33}},
+      {{257}, {-5}, {33}},
+      {{257}, {2147483647}, {33}},
+      {{257}, {-2147483648.0}, {257}},
+      {{5}, {3}, {0}},
+      {{0}, {3}, {0}},
+      {{17, 33}, {3, 20}, {5, 7}},
+      {{17, 33}, {16, 40}, {5, 33}},
+      {{3, 4, 5}, {1, -1, 9}, {2, 2, 2}},
+      {{2, 3, 2, 3, 2, 3}, {1, 1, 1, 1, 1, 1}, {1, 2, 1, 2, 1, 2}},
+  };
+  return list;
+}
+
+Tensor given_starts(CaseProgram& p, const Block& block) {
+  return p.given({DType::kI32, {block.x.rank()}}, block.starts.empty() ? std::vector<double>{0.0} : block.starts);
+}
+
 Parts dynamic_slice_parts(DType dtype) {
   return {{"shapes", [=](CaseProgram& p) {
-             const auto add = [&](const Shape& x, const std::vector<double>& starts, const Shape& size) {
-               const Tensor at = p.given({DType::kI32, {x.rank()}}, starts.empty() ? std::vector<double>{0.0} : starts);
-               p.output(fmt::format("{} from {} of {}", x.str(), fmt::join(starts, ","), size.str()),
-                        dynamic_slice(p.random({dtype, x}, -100.0, 100.0), at, size));
-             };
-             add({}, {}, {});
-             add({257}, {17}, {33});
-             add({257}, {-5}, {33});
-             add({257}, {2147483647}, {33});
-             add({257}, {-2147483648.0}, {257});
-             add({5}, {3}, {0});
-             add({0}, {3}, {0});
-             add({17, 33}, {3, 20}, {5, 7});
-             add({17, 33}, {16, 40}, {5, 33});
-             add({3, 4, 5}, {1, -1, 9}, {2, 2, 2});
-             add({2, 3, 2, 3, 2, 3}, {1, 1, 1, 1, 1, 1}, {1, 2, 1, 2, 1, 2});
+             for (const Block& block : blocks()) {
+               const Tensor at = given_starts(p, block);
+               p.output(fmt::format("{} from {} of {}", block.x.str(), fmt::join(block.starts, ","), block.size.str()),
+                        dynamic_slice(p.random({dtype, block.x}, -100.0, 100.0), at, block.size));
+             }
            }}};
 }
 
 Parts dynamic_update_slice_parts(DType dtype) {
   return {
       {"shapes", [=](CaseProgram& p) {
-         const auto add = [&](const Shape& x, const std::vector<double>& starts, const Shape& size) {
-           const Tensor at = p.given({DType::kI32, {x.rank()}}, starts.empty() ? std::vector<double>{0.0} : starts);
-           p.output(
-               fmt::format("{} into {} at {}", size.str(), x.str(), fmt::join(starts, ",")),
-               dynamic_update_slice(p.random({dtype, x}, -100.0, 100.0), p.random({dtype, size}, -100.0, 100.0), at));
-         };
-         add({}, {}, {});
-         add({257}, {17}, {33});
-         add({257}, {-5}, {33});
-         add({257}, {2147483647}, {33});
-         add({257}, {-2147483648.0}, {257});
-         add({5}, {3}, {0});
-         add({0}, {3}, {0});
-         add({17, 33}, {3, 20}, {5, 7});
-         add({17, 33}, {16, 40}, {5, 33});
-         add({3, 4, 5}, {1, -1, 9}, {2, 2, 2});
-         add({2, 3, 2, 3, 2, 3}, {1, 1, 1, 1, 1, 1}, {1, 2, 1, 2, 1, 2});
+         for (const Block& block : blocks()) {
+           const Tensor at = given_starts(p, block);
+           p.output(fmt::format("{} into {} at {}", block.size.str(), block.x.str(), fmt::join(block.starts, ",")),
+                    dynamic_update_slice(p.random({dtype, block.x}, -100.0, 100.0),
+                                         p.random({dtype, block.size}, -100.0, 100.0), at));
+         }
          const Tensor x = p.random({dtype, {5, 7}});
          p.output("into itself", dynamic_update_slice(x, slice(x, 0, 0, 2), p.given({DType::kI32, {2}}, {2.0, 0.0})));
        }}};

@@ -13,17 +13,7 @@ Case program_case(const std::string& name, Level level, std::function<void(CaseP
 }
 
 Case running_case(const std::string& name, Level level, std::function<Outcome(const Bench&)> run) {
-  const auto guarded = [run = std::move(run)](const Bench& bench) -> Outcome {
-    try {
-      return run(bench);
-    } catch (const Refused& refused) {
-      return {Outcome::Kind::kUnsupported, refused.what()};
-    } catch (const CallFailed& failed) {
-      return {Outcome::Kind::kFailed, failed.what()};
-    } catch (const Broken& broken) {
-      return {Outcome::Kind::kFailed, broken.what()};
-    }
-  };
+  const auto guarded = [run = std::move(run)](const Bench& bench) { return outcome_of([&] { return run(bench); }); };
   return {"program/" + name, "program", std::nullopt, level, guarded};
 }
 

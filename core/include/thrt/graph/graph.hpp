@@ -118,7 +118,7 @@ class Graph {
   const Slot* find_slot(std::string_view name) const;
 
   // Appends an op; infers and checks its type (ir::RuleError). `declared` is for the ops of ops.def that need it.
-  Tensor append(OpKind kind, std::vector<Tensor> operands, std::vector<std::int64_t> attributes = {},
+  Tensor append(OpKind kind, const std::vector<Tensor>& operands, std::vector<std::int64_t> attributes = {},
                 std::optional<Type> declared = {});
   Tensor constant(const Type& type, std::vector<std::byte> bytes);
   Tensor stop_gradient(Tensor x);

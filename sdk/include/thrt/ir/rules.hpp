@@ -50,7 +50,7 @@ inline void require_dtype(const Type& type, DType dtype, const char* what) {
 }
 
 inline const Type& declared(const OpSignature& op) {
-  require(op.declared != nullptr, "needs a declared result type");
+  if (op.declared == nullptr) throw RuleError("needs a declared result type");
   return *op.declared;
 }
 
