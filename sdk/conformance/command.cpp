@@ -190,8 +190,8 @@ int exit_code(const Session& session, std::optional<Level> level) {
 
 std::string reproducing_command(const Arguments& arguments, const Subject& subject, const std::string& called) {
   std::string command = fmt::format("{} --plugin {}", called, shell_word(subject.file.string()));
+  if (arguments.device) command += " --device " + shell_word(*arguments.device);
   if (arguments.reference) command += " --reference " + shell_word(*arguments.reference);
-  if (subject.device.index != 0) command += fmt::format(" --device {}", subject.device.index);
   return command;
 }
 
