@@ -14,9 +14,21 @@ endif()
 
 find_program(THRT_CCACHE ccache)
 if(THRT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER ${THRT_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${THRT_CCACHE})
+  # As ccache's manual wants it for precompiled headers.
+  set(thrt_launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${THRT_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${thrt_launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${thrt_launcher})
 endif()
+
+# thrt_builds_fast(TARGET): code that takes longer to compile than it ever runs: tests, and what handles text.
+function(thrt_builds_fast target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+# thrt_precompile(TARGET header...): headers that cost seconds in each file.
+function(thrt_precompile target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
+endfunction()
 
 function(thrt_target_defaults target)
   target_compile_options(${target} PRIVATE
