@@ -14,9 +14,11 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <ctime>
@@ -185,6 +187,17 @@ void print_json(const rl::TrainResult& result, const rl::RunFolder& folder, cons
   fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+// Before the backend is asked for anything: what cannot be written later is said now.
+void make_programs_folder(const std::filesystem::path& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (!failure && !std::filesystem::is_directory(folder)) failure = std::make_error_code(std::errc::not_a_directory);
+  if (!failure && access(folder.c_str(), W_OK) != 0) failure = {errno, std::generic_category()};
+  if (!failure) return;
+  throw Error(fmt::format("--save-programs: programs cannot be written to '{}'", folder.string()), failure.message(),
+              "a folder that you may write to, or one that is not there yet");
+}
+
 // Trains in a folder that is there. A run that fails before its first update leaves nothing behind.
 rl::TrainResult train_in(rl::RunFolder& folder, const Plan& plan, const SelectedBackend& backend,
                          const StopSignal& stop, const std::optional<std::string>& save_programs,
@@ -198,7 +211,6 @@ rl::TrainResult train_in(rl::RunFolder& folder, const Plan& plan, const Selected
   };
   if (save_programs) {
     hooks.program = [&](const Program& program) {
-      std::filesystem::create_directories(*save_programs);
       io::write_program(std::filesystem::path(*save_programs) / (program.name() + ".program"), *program.abi());
     };
   }
@@ -223,6 +235,7 @@ int run_train(const TrainCommand& command) {
     print_complete(*complete, plan, command.json);
     return 0;
   }
+  if (command.save_programs) make_programs_folder(*command.save_programs);
   const SelectedBackend backend = open_backend(plan.config, command.plugins);
   const StopSignal stop(!command.json);
   rl::RunFolder folder = plan.resumed ? *plan.resumed : make_folder(command, plan.config);

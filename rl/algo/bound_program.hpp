@@ -1,7 +1,7 @@
-// A graph, optimised, compiled and bound to the buffers that its slots name.
+// A program, compiled and bound to the buffers that its slots name.
 #pragma once
 
-#include <thrt/graph/graph.hpp>
+#include <thrt/graph/program.hpp>
 #include <thrt/runtime/buffer_set.hpp>
 
 #include <cstdint>
@@ -11,10 +11,14 @@
 
 namespace thrt::rl {
 
+// Throws Error when the device refuses anything of these programs; all of it is listed, so that the author of a backend
+// need not come back for each.
+void require_supported(const Context& context, std::span<const Program> programs);
+
 class BoundProgram {
  public:
   // Makes the buffers that are not there yet; new state starts at its initial value for `seed`.
-  BoundProgram(BufferSet& buffers, const Graph& graph, std::uint64_t seed);
+  BoundProgram(BufferSet& buffers, const Program& program, std::uint64_t seed);
 
   void run() { binding_.run(); }
   const Executable& executable() const { return executable_; }

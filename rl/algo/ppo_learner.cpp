@@ -1,4 +1,5 @@
 #include <thrt/error.hpp>
+#include <thrt/graph/passes.hpp>
 #include <thrt/rl/algo/ppo.hpp>
 #include <thrt/rl/buffer/rollout_buffer.hpp>
 
@@ -26,6 +27,18 @@ double variance(std::size_t count, ValueAt value_at) {
   return squares / static_cast<double>(count);
 }
 
+struct PpoPrograms {
+  Program act, value, update;
+};
+
+PpoPrograms supported_programs(const Context& context, const PpoConfig& config, const PolicySpaces& spaces) {
+  const Program programs[] = {lower(optimise(ppo_act_graph(config, spaces, config.num_envs))),
+                              lower(optimise(ppo_value_graph(config, spaces, config.num_envs))),
+                              lower(optimise(ppo_update_graph(config, spaces)))};
+  require_supported(context, programs);
+  return {programs[0], programs[1], programs[2]};
+}
+
 class PpoLearner : public Learner {
  public:
   PpoLearner(const Context& context, const RunConfig& config)
@@ -33,9 +46,10 @@ class PpoLearner : public Learner {
         env_(make_vector_env(config.environment, config_.num_envs)),
         spaces_(policy_spaces(*env_)),
         buffers_(context),
-        act_(buffers_, ppo_act_graph(config_, spaces_, config_.num_envs), config.seed),
-        value_(buffers_, ppo_value_graph(config_, spaces_, config_.num_envs), config.seed),
-        update_(buffers_, ppo_update_graph(config_, spaces_), config.seed),
+        programs_(supported_programs(context, config_, spaces_)),
+        act_(buffers_, programs_.act, config.seed),
+        value_(buffers_, programs_.value, config.seed),
+        update_(buffers_, programs_.update, config.seed),
         rollout_(config_.num_steps, config_.num_envs, spaces_.observation_size),
         observations_(static_cast<std::size_t>(config_.num_envs * spaces_.observation_size)),
         actions_(static_cast<std::size_t>(config_.num_envs)),
@@ -156,6 +170,7 @@ class PpoLearner : public Learner {
   std::unique_ptr<VectorEnv> env_;
   PolicySpaces spaces_;
   BufferSet buffers_;
+  PpoPrograms programs_;
   BoundProgram act_;
   BoundProgram value_;
   BoundProgram update_;

@@ -1,4 +1,5 @@
 #include <thrt/error.hpp>
+#include <thrt/graph/passes.hpp>
 #include <thrt/rl/algo/ppo.hpp>
 #include <thrt/rl/train/trainer.hpp>
 
@@ -57,10 +58,9 @@ EvalResult evaluate(const SelectedBackend& backend, const RunConfig& config, con
   const std::unique_ptr<VectorEnv> env = make_vector_env(config.environment, envs);
   const PolicySpaces spaces = policy_spaces(*env);
   BufferSet buffers(open_device(backend, config));
-  BoundProgram policy(
-      buffers,
-      options.stochastic ? ppo_act_graph(config.ppo, spaces, envs) : ppo_greedy_graph(config.ppo, spaces, envs),
-      options.seed);
+  const Graph graph =
+      options.stochastic ? ppo_act_graph(config.ppo, spaces, envs) : ppo_greedy_graph(config.ppo, spaces, envs);
+  BoundProgram policy(buffers, lower(optimise(graph)), options.seed);
   const TrainingState state = load_checkpoint(checkpoint_path, config, buffers, LoadPurpose::kEvaluate);
 
   EvalResult result;

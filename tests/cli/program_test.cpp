@@ -45,6 +45,14 @@ TEST_F(ProgramCommand, ShowsWhatATrainingHandedToTheBackend) {
   EXPECT_THAT(thrust_out({"program", "show", "programs/here/ppo_update.program"}), HasSubstr("\n  program \""));
 }
 
+TEST_F(ProgramCommand, AFolderThatCannotBeOneIsSaidBeforeTheTraining) {
+  std::ofstream(work() / "text") << "x";
+  const Outcome outcome = thrust(train("256", {"--run-dir", "one", "--save-programs", "text"}));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, StartsWith("error: --save-programs: programs cannot be written to 'text'\n  why: "));
+  EXPECT_FALSE(fs::exists(work() / "one"));
+}
+
 TEST_F(ProgramCommand, TheFileMadeByHand) {
   const std::string file = THRT_TEST_DATA "/program_file/scale.program";
   EXPECT_THAT(thrust_out({"program", "show", file}), HasSubstr("%1 = constant() offset=0 : f32[2]\n"));
