@@ -1,5 +1,7 @@
 #include "device_program.hpp"
 
+#include "raw_host.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +44,8 @@ DeviceContext::~DeviceContext() {
 void DeviceContext::require(thrt_status status, const std::string& call) const {
   if (status == THRT_OK) return;
   error_.message[sizeof(error_.message) - 1] = '\0';
-  throw CallFailed(fmt::format("{} answered {}: {}", call, status, static_cast<const char*>(error_.message)), error_);
+  throw CallFailed(
+      fmt::format("{} answered {}: {}", call, status_text(status), static_cast<const char*>(error_.message)), error_);
 }
 
 void DeviceContext::wait(thrt_ticket ticket) const {
@@ -96,7 +99,11 @@ thrt_slot_buffer GuardedBuffer::place() const {
 
 DeviceProgram::DeviceProgram(const DeviceContext& context, Program program, std::uint32_t flags,
                              std::vector<std::shared_ptr<GuardedBuffer>> shared)
-    : context_(context), program_(std::move(program)), buffers_(std::move(shared)) {
+    : context_(context),
+      program_(std::move(program)),
+      buffers_(std::move(shared)),
+      executable_(nullptr, {context.handle, context.api.executable_destroy}),
+      binding_(nullptr, {context.handle, context.api.binding_destroy}) {
   refuse_what_check_refuses();
   buffers_.resize(program_.slots().size());
   compile(flags);
@@ -108,15 +115,11 @@ DeviceProgram::DeviceProgram(const DeviceContext& context, Program program, std:
     }
     places.push_back(buffers_[i]->place());
   }
-  const thrt_status status = context_.api.bind(context_.handle, executable_, places.data(),
-                                               static_cast<std::uint32_t>(places.size()), &binding_, context_.error());
-  if (status != THRT_OK) context_.api.executable_destroy(context_.handle, executable_);
-  context_.require(status, "bind");
-}
-
-DeviceProgram::~DeviceProgram() {
-  if (binding_ != nullptr) context_.api.binding_destroy(context_.handle, binding_);
-  if (executable_ != nullptr) context_.api.executable_destroy(context_.handle, executable_);
+  thrt_binding* binding = nullptr;
+  context_.require(context_.api.bind(context_.handle, executable_.get(), places.data(),
+                                     static_cast<std::uint32_t>(places.size()), &binding, context_.error()),
+                   "bind");
+  binding_.reset(binding);
 }
 
 void DeviceProgram::refuse_what_check_refuses() const {
@@ -132,14 +135,14 @@ void DeviceProgram::compile(std::uint32_t flags) {
   const thrt_compile_options options = {sizeof(options), flags};
   thrt_executable_info info{};
   info.struct_size = sizeof(info);
+  thrt_executable* executable = nullptr;
   const thrt_status status =
-      context_.api.compile(context_.handle, program_.abi(), &options, &executable_, &info, context_.error());
+      context_.api.compile(context_.handle, program_.abi(), &options, &executable, &info, context_.error());
   // An option may be refused here; an op may not, check() had nothing against it.
   if (status == THRT_UNSUPPORTED && flags != 0) throw Refused(context_.error()->message);
   context_.require(status, "compile");
+  executable_.reset(executable);
   if (info.ops != program_.op_count() || info.ops_on_device != info.ops) {
-    context_.api.executable_destroy(context_.handle, executable_);
-    executable_ = nullptr;
     throw Broken(fmt::format("compile says {} of {} ops run on the device, the program has {}", info.ops_on_device,
                              info.ops, program_.op_count()));
   }
@@ -154,7 +157,7 @@ std::size_t DeviceProgram::slot(std::string_view name) const {
 
 thrt_ticket DeviceProgram::enqueue(std::uint32_t count) {
   thrt_ticket ticket = 0;
-  context_.require(context_.api.enqueue(context_.handle, binding_, count, &ticket, context_.error()), "enqueue");
+  context_.require(context_.api.enqueue(context_.handle, binding_.get(), count, &ticket, context_.error()), "enqueue");
   return ticket;
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -87,9 +88,6 @@ class DeviceProgram {
   // `shared`: a buffer for each slot, or null where a new one is to be made; may be empty. Throws Refused.
   DeviceProgram(const DeviceContext& context, Program program, std::uint32_t flags = 0,
                 std::vector<std::shared_ptr<GuardedBuffer>> shared = {});
-  ~DeviceProgram();
-  DeviceProgram(const DeviceProgram&) = delete;
-  DeviceProgram& operator=(const DeviceProgram&) = delete;
 
   const Program& program() const { return program_; }
   std::size_t slot(std::string_view name) const;
@@ -103,11 +101,22 @@ class DeviceProgram {
   void refuse_what_check_refuses() const;
   void compile(std::uint32_t flags);
 
+  // Frees what it was made with by `destroy`.
+  template <typename Handle>
+  struct Destroy {
+    thrt_context* context;
+    void (*destroy)(thrt_context*, Handle*);
+    void operator()(Handle* handle) const { destroy(context, handle); }
+  };
+  template <typename Handle>
+  using Owned = std::unique_ptr<Handle, Destroy<Handle>>;
+
   const DeviceContext& context_;
   Program program_;
   std::vector<std::shared_ptr<GuardedBuffer>> buffers_;
-  thrt_executable* executable_ = nullptr;
-  thrt_binding* binding_ = nullptr;
+  // In this order, so that a binding goes before its executable and its buffers, also when the constructor throws.
+  Owned<thrt_executable> executable_;
+  Owned<thrt_binding> binding_;
 };
 
 }  // namespace thrt::conformance

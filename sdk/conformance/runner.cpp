@@ -184,7 +184,8 @@ class Run {
       finish(worker, {kind, record.value("detail", "")});
     }
     worker.answered();
-    if (next_ < cases_.size()) {
+    // A process in which a rule was broken is not used again; look_at() starts another when this one has ended.
+    if (next_ < cases_.size() && !record.value("last", false)) {
       worker.give(next_++, options_.timeout);
     } else {
       worker.ask_to_close(options_.timeout);
