@@ -25,6 +25,8 @@ Api load_api() {
   return api;
 }
 
+std::mutex KeepSignalHandlers::one_at_a_time;
+
 KeepSignalHandlers::KeepSignalHandlers() {
   for (std::size_t number = 1; number < handlers_.size(); ++number) {
     sigaction(static_cast<int>(number), nullptr, &handlers_[number]);

@@ -7,21 +7,21 @@
 
 #include <array>
 #include <csignal>
+#include <mutex>
 #include <string>
 #include <utility>
 
 namespace thrt_opencl {
 
-#define THRT_OPENCL_FUNCTIONS(X)                                                                               \
-  X(clGetPlatformIDs)                                                                                          \
-  X(clGetPlatformInfo)                                                                                         \
-  X(clGetDeviceIDs)                                                                                            \
-  X(clGetDeviceInfo)                                                                                           \
-  X(clCreateContext) X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer)    \
-      X(clReleaseMemObject) X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo)            \
-          X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) X(clEnqueueNDRangeKernel) \
-              X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer) X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer)     \
-                  X(clEnqueueMarkerWithWaitList) X(clSetEventCallback) X(clReleaseEvent) X(clFlush) X(clFinish)
+// clang-format off
+#define THRT_OPENCL_FUNCTIONS(X)                                                                       \
+  X(clGetPlatformIDs) X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext)     \
+  X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer)               \
+  X(clReleaseMemObject) X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo)        \
+  X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) X(clEnqueueNDRangeKernel) \
+  X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer) X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer)         \
+  X(clEnqueueMarkerWithWaitList) X(clSetEventCallback) X(clReleaseEvent) X(clFlush) X(clFinish)
+// clang-format on
 
 struct Api {
   std::string missing;  // why there is no OpenCL here, or ""
@@ -39,7 +39,8 @@ void check(cl_int code, const char* function);
 #define THRT_CL(api, function, ...) ::thrt_opencl::check((api).function(__VA_ARGS__), #function)
 
 // Puts the handlers of signals back to what they were. A driver that brings LLVM along installs LLVM's when it starts and
-// when it compiles; a backend must leave them alone.
+// when it compiles; a backend must leave them alone. One at a time: two contexts may compile side by side, and the second
+// would take LLVM's handlers for the host's.
 class KeepSignalHandlers {
  public:
   KeepSignalHandlers();
@@ -48,6 +49,8 @@ class KeepSignalHandlers {
   ~KeepSignalHandlers();
 
  private:
+  static std::mutex one_at_a_time;
+  std::lock_guard<std::mutex> lock_{one_at_a_time};
   std::array<struct sigaction, 65> handlers_{};  // by number
 };
 
