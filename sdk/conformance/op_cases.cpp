@@ -62,6 +62,12 @@ Parts parts_of(OpKind kind, DType dtype) {
   return {};
 }
 
+Parts all_parts_of(OpKind kind, DType dtype) {
+  Parts parts = parts_of(kind, dtype);
+  for (Parts more : {axes_parts(kind, dtype)}) parts.insert(parts.end(), more.begin(), more.end());
+  return parts;
+}
+
 Level level_of(const ir::OpInfo& op, DType dtype, const std::vector<DType>& also) {
   Level level = op.level == ir::OpLevel::kVision     ? Level::kVision
                 : op.level == ir::OpLevel::kTraining ? Level::kTraining
@@ -90,7 +96,7 @@ std::vector<Case> op_cases() {
   for (const ir::OpInfo& op : ir::all_ops()) {
     for (const DType dtype : ir::kAllDTypes) {
       if ((op.dtypes & ir::dtype_bit(dtype)) == 0) continue;
-      for (const Part& part : parts_of(op.kind, dtype)) {
+      for (const Part& part : all_parts_of(op.kind, dtype)) {
         const std::string name = fmt::format("{}/{}/{}", op.name, ir::dtype_name(dtype), part.name);
         const auto seed = static_cast<std::uint64_t>(op.kind) * 64 + static_cast<std::uint64_t>(dtype);
         cases.push_back({name, std::string(op.name), dtype, level_of(op, dtype, part.also),
