@@ -64,7 +64,8 @@ Parts parts_of(OpKind kind, DType dtype) {
 
 Parts all_parts_of(OpKind kind, DType dtype) {
   Parts parts = parts_of(kind, dtype);
-  for (Parts more : {axes_parts(kind, dtype)}) parts.insert(parts.end(), more.begin(), more.end());
+  for (Parts more : {axes_parts(kind, dtype), sizes_parts(kind, dtype)})
+    parts.insert(parts.end(), more.begin(), more.end());
   return parts;
 }
 

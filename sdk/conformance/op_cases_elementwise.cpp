@@ -61,7 +61,7 @@ void add_op(CaseProgram& p, const std::string& name, OpKind kind, const std::vec
   p.output(name, p.graph.append(kind, operands));
 }
 
-constexpr std::int64_t kLarge = (1 << 20) + 3;
+constexpr std::int64_t kLarge = (1 << 20) + 65539;  // beyond 2^20, and beyond 16 times 2^16
 
 // The ops whose cost per element is small enough, and that differ enough, to be tried on a million elements.
 bool has_large_case(OpKind kind, DType dtype) {

@@ -204,7 +204,7 @@ Parts random_bits_parts(DType dtype) {
               for (const Shape& shape : common_shapes()) p.output(shape.str(), random_bits(state, shape));
               const Tensor advanced = state + p.given({DType::kU32, {4}}, {0.0, 0.0, 1.0, 0.0});
               p.output("advanced", random_bits(advanced, {33}));
-              p.output("large", random_bits(advanced, {(1 << 20) + 3}));
+              p.output("large", random_bits(advanced, {(1 << 21) + 5}));
             }};
   part.check = check_philox;
   return {part};

@@ -44,8 +44,9 @@ Parts matmul_parts(DType dtype);
 Parts convolution_parts(OpKind kind, DType dtype);
 Parts random_bits_parts(DType dtype);
 Parts repeat_parts(DType dtype);
-// Of all ops that have axes, or none.
+// Of any op: every axis, large sizes. None where the op or dtype has no such cases.
 Parts axes_parts(OpKind kind, DType dtype);
+Parts sizes_parts(OpKind kind, DType dtype);
 
 // Rank 0 to 6, sizes 0 and 1, odd sizes and sizes around those of vectors and tiles.
 const std::vector<Shape>& common_shapes();

@@ -54,6 +54,13 @@ Outcome enqueue_repeats(const Bench& bench) {
   static_cast<void>(program.enqueue(3));
   program.run();
   if (read_all(program) != at_once) return failed("seven runs by one enqueue left other bits than seven in several");
+  constexpr std::uint32_t kMany = 40;
+  write_all(program, p.contents);
+  program.run(kMany);
+  const std::vector<Bytes> many_at_once = read_all(program);
+  write_all(program, p.contents);
+  for (std::uint32_t i = 0; i < kMany; ++i) program.run();
+  if (read_all(program) != many_at_once) return failed("forty runs by one enqueue left other bits than forty enqueues");
   return p.compare(bench, {.runs = 7});
 }
 

@@ -71,6 +71,29 @@ void lifetimes(CaseProgram& p) {
   p.graph.output("first kept", kept[1]);
 }
 
+// States whose next value is there some steps before the old one is read for the last time: one, two and so on up to twelve steps.
+// The state's memory may take the new value only after that.
+void states_read_late(CaseProgram& p) {
+  const Type type{kF32, {9, 9}};
+  Tensor x = p.random(type, -0.5, 0.5);
+  const Tensor weights = p.random(type, -0.25, 0.25);
+  for (int distance = 1; distance <= 12; ++distance) {
+    for (const bool is_product : {false, true}) {
+      const std::string name = fmt::format("{} steps, {}", distance, is_product ? "product" : "sum");
+      const Tensor old = state(p, name, type);
+      p.graph.update(name, is_product ? matmul(old, weights) : old - weights);
+      for (int i = 1; i < distance; ++i) x = i % 3 == 2 ? matmul(x, weights) : x - weights;
+      if (distance % 3 == 0) {
+        p.output("read by a product", matmul(old, weights));
+      } else {
+        x = x * old;
+      }
+      x = tanh(x);
+    }
+  }
+  p.graph.output("x", x);
+}
+
 void no_ops(CaseProgram& p) {
   p.graph.output("copy", p.random({kF32, {33}}));
   p.graph.output("empty", p.random({kF32, {0, 3}}));
@@ -170,6 +193,8 @@ std::vector<Case> structure_cases() {
       program_case("states_rotate_three_runs", Level::kCore, states_rotate, {.runs = 3}),
       program_case("one_value_many_slots", Level::kCore, one_value_many_slots),
       program_case("lifetimes", Level::kCore, lifetimes),
+      program_case("states_read_late", Level::kCore, states_read_late),
+      program_case("states_read_late_three_runs", Level::kCore, states_read_late, {.runs = 3}),
       program_case("no_ops", Level::kCore, no_ops),
       program_case("empty", Level::kCore, [](CaseProgram&) {}),
       program_case("many_slots", Level::kCore, many_slots),
