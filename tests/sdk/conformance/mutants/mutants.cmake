@@ -109,6 +109,37 @@ mutant(random_bits_skips_a_counter FILE sdk/reference/kernels_source.cpp OP rand
   FROM [==[static_cast<std::uint64_t>(i));]==]
   TO   [==[static_cast<std::uint64_t>(i >= 256 ? i + 4 : i));]==])
 
+# ------------------------------------------------------------------------------------- axes in one rank, sizes beyond a limit
+
+mutant(iota_counts_along_another_axis_of_rank_four FILE sdk/reference/kernels_source.cpp OP iota
+  FROM [==[const auto axis = static_cast<std::size_t>(call.attributes[0]);]==]
+  TO   [==[auto axis = static_cast<std::size_t>(call.attributes[0]);
+  if (call.out().type.shape.rank() == 4 && axis == 2) axis = 3;]==])
+
+mutant(reduce_mixes_up_the_axes_between_first_and_last FILE sdk/reference/kernels_reduce.cpp OP reduce_sum ALSO reduce_max
+  FROM [==[  for_each_index(kept, [&](const auto& outer, std::int64_t flat) {]==]
+  TO   [==[  if (from.rank() == 4 && call.attributes.size() == 2 && call.attributes[0] == 0 && call.attributes[1] == 3) kept_strides[0] = 1;
+  for_each_index(kept, [&](const auto& outer, std::int64_t flat) {]==])
+
+mutant(concat_takes_all_parts_for_as_long_as_the_first FILE sdk/reference/kernels_movement.cpp OP concat
+  FROM [==[    start += from.axis;]==]
+  TO   [==[    const bool is_inside = call.operands.size() > 2 && to.outer > 1 && to.inner > 1;
+    start += is_inside ? call.operands[0].type.shape[axis] : from.axis;]==])
+
+mutant(matmul_stops_at_row_512 FILE sdk/reference/kernels_linear.cpp OP matmul
+  FROM [==[for (std::int64_t r = 0; r < rows; ++r) {]==]
+  TO   [==[for (std::int64_t r = 0; r < std::min<std::int64_t>(rows, 512); ++r) {]==])
+
+mutant(conv_reads_the_first_image_from_the_ninth_on FILE sdk/reference/kernels_linear.cpp OP conv2d
+  FROM [==[g.x_at(n, c, h, w)) * value<Stored>(call.in(1), g.filter_at]==]
+  TO   [==[g.x_at(n < 8 ? n : 0, c, h, w)) * value<Stored>(call.in(1), g.filter_at]==])
+
+mutant(gather_stops_at_index_65536 FILE sdk/reference/kernels_index.cpp OP gather
+  FROM [==[    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t index = std::clamp]==]
+  TO   [==[    for (std::int64_t k = 0; k < std::min<std::int64_t>(count, 65536); ++k) {
+      const std::int64_t index = std::clamp]==])
+
 # ------------------------------------------------------------------------------------------------ programs, the interface
 
 mutant(repeat_is_one_short WHOLE FILE sdk/include/thrt/sdk/interpreter_impl.hpp OP repeat
