@@ -10,10 +10,9 @@
 #include "version.hpp"
 
 #include <thrt/plugin/probe.hpp>
+#include <thrt/standard_streams.hpp>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -37,15 +36,6 @@ Command add_backends_command(CLI::App& app) {
       ->allow_extra_args(false);
   backends->add_flag("--json", options->json, "one JSON object on standard output and nothing else");
   return {backends, [options] { return thrt::cli::run_backends(*options); }};
-}
-
-// A file opened while one of the standard streams is closed would get its number, and be written into with what is meant
-// for the stream. The place is taken the wrong way round, so that using the stream fails as it does when it is closed.
-void occupy_closed_streams() {
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) std::_Exit(2);
-  }
 }
 
 int run(int argc, char** argv) {
@@ -76,7 +66,7 @@ int fail(const thrt::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  occupy_closed_streams();
+  thrt::occupy_closed_streams();
   // The child that discovery starts for each plugin: it must not do anything more first.
   if (argc == 4 && std::strcmp(argv[1], "__probe") == 0) return thrt::probe_main(argv[2], std::atoi(argv[3]));
   try {

@@ -78,8 +78,8 @@ unsigned parse_count(const char* option, const std::string& text) {
               fmt::format("for example {} 2", option));
 }
 
-// The file named by --plugin, tried in a process of its own.
-Backend named_plugin(const std::string& file) {
+// The file that `option` names, tried in a process of its own.
+Backend named_plugin(const char* option, const std::string& file) {
   SearchOptions search;
   search.named_files.emplace_back(file);
   Discovery found = discover(search, Prober());
@@ -87,7 +87,7 @@ Backend named_plugin(const std::string& file) {
   const UnusableFile& bad = found.unusable.front();
   std::string why = bad.reason;
   if (!bad.printed.empty()) why += "; it printed: " + bad.printed.substr(0, bad.printed.find('\n'));
-  throw Error(fmt::format("--plugin {} cannot be used", bad.file.string()), why,
+  throw Error(fmt::format("{} {} cannot be used", option, bad.file.string()), why,
               bad.next.empty() ? "another build of it, or report this to its vendor" : bad.next);
 }
 
@@ -118,23 +118,37 @@ Subject find_subject(const Arguments& arguments) {
   }
   BackendSpec spec;
   if (arguments.backend) spec = BackendSpec::parse(*arguments.backend);
-  Backend backend = arguments.plugin ? named_plugin(*arguments.plugin) : found_backend(spec);
+  Backend backend = arguments.plugin ? named_plugin("--plugin", *arguments.plugin) : found_backend(spec);
   spec.id = backend.manifest.id;
   if (arguments.device) spec.device = *arguments.device;
   const std::uint32_t index = select_device(spec, backend.devices);
   return {std::move(backend.manifest), fs::absolute(backend.file), backend.devices[index]};
 }
 
-Subject find_reference(const Arguments& arguments) {
-  if (arguments.reference) {
-    const Backend backend = named_plugin(*arguments.reference);
-    return {backend.manifest, fs::absolute(backend.file), {}};
+// Any other's mistakes would be put down to the backend under test, and what it lacks as well.
+Subject as_reference(const Backend& backend) {
+  const char* next = "the reference backend that comes with this suite";
+  const auto refuse = [&](const std::string& why) {
+    throw Error(fmt::format("{} cannot be compared with", backend.file.string()), why, next);
+  };
+  if (backend.manifest.id != "reference") refuse(fmt::format("it is backend '{}'", backend.manifest.id));
+  if (backend.devices.empty()) refuse("it has no device");
+  std::vector<std::string_view> missing;
+  for (std::uint32_t dtype = THRT_DTYPE_F32; dtype <= THRT_DTYPE_F64; ++dtype) {
+    if ((backend.devices.front().storage_dtypes & (1u << dtype)) != 0) continue;
+    missing.push_back(dtype_names(1u << dtype).front());
   }
+  if (!missing.empty()) refuse(fmt::format("it lacks {}", fmt::join(missing, ", ")));
+  return {backend.manifest, fs::absolute(backend.file), {}};
+}
+
+Subject find_reference(const Arguments& arguments) {
+  if (arguments.reference) return as_reference(named_plugin("--reference", *arguments.reference));
   const SearchResult found = search_plugins(search_of_this_process());
   for (const Candidate& candidate : found.candidates) {
     if (id_of_file_name(candidate.file) != "reference") continue;
     check_trust(candidate.file);
-    return {read_manifest(candidate.file), candidate.file, {}};
+    return as_reference(named_plugin("the reference backend", candidate.file.string()));
   }
   std::vector<std::string> folders;
   for (const SearchedFolder& folder : found.folders) folders.push_back(folder.folder.string());

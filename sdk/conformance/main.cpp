@@ -3,6 +3,7 @@
 #include <thrt/error.hpp>
 #include <thrt/nearest_name.hpp>
 #include <thrt/plugin/probe.hpp>
+#include <thrt/standard_streams.hpp>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -17,11 +18,13 @@
 
 namespace {
 
+// A standard error that cannot be written to changes nothing but that nobody reads it.
 int fail(const thrt::Error& error) {
   std::fflush(stdout);
-  fmt::print(stderr, "error: {}\n", error.what());
-  if (!error.why().empty()) fmt::print(stderr, "  why: {}\n", error.why());
-  if (!error.next().empty()) fmt::print(stderr, "  try: {}\n", error.next());
+  std::string text = fmt::format("error: {}\n", error.what());
+  if (!error.why().empty()) text += fmt::format("  why: {}\n", error.why());
+  if (!error.next().empty()) text += fmt::format("  try: {}\n", error.next());
+  std::fputs(text.c_str(), stderr);
   return static_cast<int>(error.kind());
 }
 
@@ -51,9 +54,10 @@ int run(int argc, char** argv) {
   }
   if (!app.remaining().empty()) throw not_understood(app, app.remaining().front());
   const int code = thrt::conformance::run(arguments, "thrust-conformance");
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw thrt::Error("cannot write to standard output", std::strerror(errno), "a place with room for it",
-                      thrt::ErrorKind::kRun);
+  const bool failed = std::fflush(stdout) != 0;
+  if (failed || std::ferror(stdout) != 0) {
+    throw thrt::Error("cannot write to standard output", failed ? std::strerror(errno) : "an earlier write failed",
+                      "a place with room for it", thrt::ErrorKind::kRun);
   }
   return code;
 }
@@ -61,6 +65,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  thrt::occupy_closed_streams();
   // The child in which a plugin is tried first: it must not do anything more first.
   if (argc == 4 && std::strcmp(argv[1], "__probe") == 0) return thrt::probe_main(argv[2], std::atoi(argv[3]));
   try {
