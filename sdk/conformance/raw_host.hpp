@@ -139,5 +139,8 @@ std::vector<Case> struct_cases();
 std::vector<Case> memory_cases();
 std::vector<Case> contract_run_cases();
 std::vector<Case> process_cases();
+std::vector<Case> copy_cases();
+std::vector<Case> finite_cases();
+std::vector<Case> leak_cases();
 
 }  // namespace thrt::conformance
