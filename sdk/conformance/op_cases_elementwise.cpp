@@ -61,12 +61,35 @@ void add_op(CaseProgram& p, const std::string& name, OpKind kind, const std::vec
   p.output(name, p.graph.append(kind, operands));
 }
 
+// Beyond 2^16, and no multiple of anything.
+constexpr std::int64_t kMany = 70001;
+
 constexpr std::int64_t kLarge = (1 << 20) + 65539;  // beyond 2^20, and beyond 16 times 2^16
 
 // The ops whose cost per element is small enough, and that differ enough, to be tried on a million elements.
 bool has_large_case(OpKind kind, DType dtype) {
   return (kind == OpKind::ADD && (dtype == DType::kF32 || dtype == DType::kI32)) ||
          (kind == OpKind::EXP && dtype == DType::kF32) || (kind == OpKind::LT && dtype == DType::kF32);
+}
+
+bool has_sizes_case(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kI32;
+}
+
+// Many elements, as they are and in rows that a bias or a scale is spread over.
+Part sizes_part(OpKind kind, DType dtype) {
+  return {"sizes", [=](CaseProgram& p) {
+            std::vector<Tensor> many, rows;
+            for (std::size_t i = 0; i < ir::op_info(kind).min_operands; ++i) {
+              const Domain domain = domain_of(kind, i);
+              const DType own = kind == OpKind::SELECT && i == 0 ? DType::kBool : dtype;
+              many.push_back(p.random({own, {kMany}}, domain.low, domain.high));
+              rows.push_back(i == 1 ? broadcast_in(p.random({own, {67}}, domain.low, domain.high), {259, 67}, {1})
+                                    : p.random({own, {259, 67}}, domain.low, domain.high));
+            }
+            add_op(p, "many", kind, many);
+            add_op(p, "rows", kind, rows);
+          }};
 }
 
 Part large_part(OpKind kind, DType dtype) {
@@ -103,6 +126,7 @@ Parts unary_parts(OpKind kind, DType dtype) {
                      add_op(p, "magnitudes", kind, {p.given({dtype, {301}}, magnitudes(dtype, p.numbers, 301))});
                    },
                    0.1});
+  if (has_sizes_case(dtype)) parts.push_back(sizes_part(kind, dtype));
   if (has_large_case(kind, dtype)) parts.push_back(large_part(kind, dtype));
   return parts;
 }
@@ -144,6 +168,7 @@ Parts two_operand_parts(OpKind kind, DType dtype) {
                 {p.given(some, magnitudes(dtype, p.numbers, 301)), p.given(some, magnitudes(dtype, p.numbers, 301))});
        },
        0.1});
+  if (has_sizes_case(dtype)) parts.push_back(sizes_part(kind, dtype));
   if (has_large_case(kind, dtype)) parts.push_back(large_part(kind, dtype));
   return parts;
 }
@@ -186,6 +211,7 @@ Parts select_parts(DType dtype) {
                      add(p, "special", p.random({DType::kBool, {count}}), p.given({dtype, {count}}, pairs.first),
                          p.given({dtype, {count}}, pairs.second));
                    }});
+  if (has_sizes_case(dtype)) parts.push_back(sizes_part(OpKind::SELECT, dtype));
   return parts;
 }
 
@@ -263,7 +289,8 @@ Part cast_part(const std::string& name, DType from, const std::vector<DType>& ta
                 add("dense", dense);
                 add("transposed", transpose(dense));
                 add("broadcast", broadcast_in(slice(dense, 0, 3, 1), {3, 4, 7}, {1, 2}));
-                for (const Shape& shape : {Shape{}, Shape{0, 3}, Shape{1023}, Shape{1, 2, 1, 3, 2, 1}}) {
+                for (const Shape& shape : {Shape{}, Shape{0, 3}, Shape{1023}, Shape{kMany}, Shape{1, 2, 1, 3, 2, 1}}) {
+                  if (shape.elements() == kMany && !has_sizes_case(from)) continue;
                   add(shape.str(), p.random({from, shape}, -300.0, 300.0));
                 }
               }

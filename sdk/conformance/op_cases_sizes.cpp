@@ -198,6 +198,22 @@ void trips(CaseProgram& p, DType dtype) {
   p.output("steps", steps + steps);
 }
 
+// More values carried than a kernel has arguments to spare: each moves one place on.
+void carried_many(CaseProgram& p, DType dtype) {
+  constexpr int kCarried = 40;
+  const Type type{dtype, {3}};
+  auto body = std::make_shared<Graph>("ring of values");
+  body->input("iteration", {DType::kI32, {}});
+  std::vector<Tensor> states, starts;
+  for (int i = 0; i < kCarried; ++i) {
+    states.push_back(body->state(fmt::format("s{}", i), type, {}));
+    starts.push_back(p.random(type, -100.0, 100.0));
+  }
+  for (std::size_t i = 0; i < kCarried; ++i) body->update(fmt::format("s{}", i), states[(i + 1) % kCarried]);
+  const std::vector<Tensor> results = p.graph.append_repeat(7, starts, std::vector<Tensor>{}, body);
+  for (const Tensor result : results) p.output("carried", result);
+}
+
 }  // namespace
 
 // f32 and i32: what is exact shows what a bound might hide.
@@ -232,7 +248,10 @@ Parts sizes_parts(OpKind kind, DType dtype) {
     case ir::Rule::kDynamicUpdateSlice:
       return part([=](CaseProgram& p) { movements(p, kind, dtype); });
     case ir::Rule::kRepeat:
-      return part([=](CaseProgram& p) { trips(p, dtype); });
+      return part([=](CaseProgram& p) {
+        trips(p, dtype);
+        carried_many(p, dtype);
+      });
     default:
       return {};
   }
