@@ -108,7 +108,7 @@ void require_rounds_lose_nothing(const char* what, const std::function<void()>& 
           each / kKiB, kPerRound / kKiB);
 }
 
-void bind_leaks_nothing(const Bench& bench) {
+void bindings_leak_nothing(const Bench& bench) {
   const RawHost host(bench);
   const RawContext context = host.context();
   const Program program = line_program(100);
@@ -176,7 +176,7 @@ std::vector<Case> leak_cases() {
       contract_case("context_frees_what_is_left", context_frees_what_is_left),
       contract_case("open_run_close_fifty_times", open_run_close_fifty_times),
       contract_case("compile_leaks_nothing", compile_leaks_nothing),
-      contract_case("bind_leaks_nothing", bind_leaks_nothing),
+      contract_case("bindings_leak_nothing", bindings_leak_nothing),
       contract_case("small_objects_leak_nothing", small_objects_leak_nothing),
       contract_case("contexts_keep_no_files_or_threads", contexts_keep_no_files_or_threads),
       contract_case("opening_keeps_no_files_or_threads", opening_keeps_no_files_or_threads),

@@ -1,20 +1,27 @@
 // Threads, and the process that a plugin is a guest in.
 #include "raw_host.hpp"
 
+#include <thrt/graph/tensor_ops.hpp>
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cfenv>
+#include <chrono>
 #include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <functional>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <thread>
 #if defined(__x86_64__)
@@ -101,6 +108,89 @@ void two_contexts_at_once(const Bench& bench) {
   if (thrown) std::rethrow_exception(thrown);
 }
 
+// y after many ops that each keep a value of their own: 8 (x / 2 + 1) - 8 = 4 x, three times over.
+Program long_program(std::int64_t n) {
+  Graph graph("long");
+  Tensor value = graph.input("x", {DType::kF32, {n}});
+  for (int i = 0; i < 3; ++i) {
+    const Tensor half = value * 0.5, more = half + 1.0;
+    value = more * 8.0 - 8.0 + (half - half);
+  }
+  graph.output("y", value);
+  return lower(graph);
+}
+
+// Two bindings of one executable, queued in turn and waited for once: neither sees the other's values.
+void bindings_in_turn(const Bench& bench) {
+  constexpr std::size_t kCount = 5003;
+  const RawHost host(bench);
+  const RawContext context = host.context();
+  const Program program = long_program(kCount);
+  thrt_executable* executable = context.compile(*program.abi());
+  std::array<RawBinding, 2> bound;
+  for (std::size_t b = 0; b < bound.size(); ++b) {
+    bound[b].buffers = {context.buffer(4 * kCount), context.buffer(4 * kCount)};
+    const thrt_slot_buffer slots[] = {{bound[b].buffers[0], 0}, {bound[b].buffers[1], 0}};
+    bound[b].binding = context.bind(executable, slots);
+    context.write(bound[b].buffers[0], std::vector<float>(kCount, static_cast<float>(b + 1)));
+  }
+  thrt_ticket last = 0;
+  for (int i = 0; i < 20; ++i) {
+    for (const RawBinding& one : bound) last = context.enqueue(one.binding, 1 + static_cast<std::uint32_t>(i % 3));
+  }
+  context.wait(last);
+  for (std::size_t b = 0; b < bound.size(); ++b) {
+    for (const float y : context.read(bound[b].buffers[1], kCount)) {
+      require(y == 64.0f * static_cast<float>(b + 1), "two bindings in turn: 64 times {} gives {}", b + 1, y);
+    }
+    context.api().binding_destroy(context.handle(), bound[b].binding);
+    for (thrt_buffer* one : bound[b].buffers) context.api().buffer_destroy(context.handle(), one);
+  }
+  context.api().executable_destroy(context.handle(), executable);
+}
+
+// Long runs of two contexts from two threads, which overlap in time wherever a run takes any.
+void runs_of_two_contexts_overlap(const Bench& bench) {
+  constexpr std::size_t kCount = 1 << 16;
+  const RawHost host(bench);
+  const Program program = long_program(kCount);
+  const std::array<std::unique_ptr<RawContext>, 2> contexts = {
+      std::make_unique<RawContext>(host.api(), host.plugin(), host.device()),
+      std::make_unique<RawContext>(host.api(), host.plugin(), host.device())};
+  std::atomic<int> ready{0};
+  const auto work = [&](std::size_t which) {
+    const RawContext& context = *contexts[which];
+    const RawBinding bound = context.prepare(program);
+    const float x = static_cast<float>(which + 1);
+    context.write(bound.buffers[0], std::vector<float>(kCount, x));
+    ++ready;
+    for (int spin = 0; ready < 2 && spin < 1000; ++spin) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int round = 0; round < 5; ++round) {
+      context.wait(context.enqueue(bound.binding, 4));
+      for (const float y : context.read(bound.buffers[1], kCount)) {
+        require(y == 64.0f * x, "beside a run of another context, 64 times {} gives {}", x, y);
+      }
+    }
+    context.destroy(bound);
+  };
+  std::exception_ptr thrown;
+  std::thread other([&] {
+    try {
+      work(1);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  });
+  try {
+    work(0);
+  } catch (...) {
+    other.join();
+    throw;
+  }
+  other.join();
+  if (thrown) std::rethrow_exception(thrown);
+}
+
 // wait is [any]: it may be in progress while [context] calls run.
 void wait_beside_other_calls(const Bench& bench) {
   const RawHost host(bench);
@@ -143,12 +233,16 @@ void wait_beside_other_calls(const Bench& bench) {
 
 // ---------------------------------------------------------------------------------------------------------------- conduct
 
-// What abi.h forbids a plugin to change.
+// What abi.h forbids a plugin to change, and what else belongs to the process and its thread alone.
 struct ProcessState {
   std::string locale;
   int rounding = 0;
   unsigned control = 0;  // of the floating-point unit, without its status
   std::array<void (*)(int), 65> handlers{};
+  std::array<bool, 65> blocked{};
+  std::string folder;
+  mode_t file_mode = 0;
+  std::vector<std::string> environment;
 
   static ProcessState now() {
     ProcessState state;
@@ -162,6 +256,20 @@ struct ProcessState {
       struct sigaction action {};
       if (sigaction(static_cast<int>(number), nullptr, &action) == 0) state.handlers[number] = action.sa_handler;
     }
+    sigset_t mask;
+    sigemptyset(&mask);
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    for (std::size_t number = 1; number < state.blocked.size(); ++number) {
+      state.blocked[number] = sigismember(&mask, static_cast<int>(number)) == 1;
+    }
+    std::error_code failure;
+    state.folder = std::filesystem::current_path(failure).string();
+    state.file_mode = umask(0);
+    umask(state.file_mode);
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+      state.environment.emplace_back(*variable);
+    }
+    std::sort(state.environment.begin(), state.environment.end());
     return state;
   }
 };
@@ -173,10 +281,45 @@ void require_unchanged(const ProcessState& before, const char* when) {
           "{} changes the floating-point environment", when);
   for (std::size_t number = 1; number < before.handlers.size(); ++number) {
     require(after.handlers[number] == before.handlers[number], "{} changes the handler of signal {}", when, number);
+    require(after.blocked[number] == before.blocked[number], "{} changes whether signal {} is blocked", when, number);
   }
+  require(after.folder == before.folder, "{} changes the working folder from {} to {}", when, before.folder,
+          after.folder);
+  require(after.file_mode == before.file_mode, "{} changes the umask from {:o} to {:o}", when, before.file_mode,
+          after.file_mode);
+  std::vector<std::string> changed;
+  std::set_symmetric_difference(before.environment.begin(), before.environment.end(), after.environment.begin(),
+                                after.environment.end(), std::back_inserter(changed));
+  require(changed.empty(), "{} changes the environment: {}", when, changed.empty() ? "" : changed.front());
 }
 
+// A state that no plugin would set, until it ends: a plugin that was opened before has done to the process what it does.
+class UnusualState {
+ public:
+  UnusualState() : folder_(open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), file_mode_(umask(0137)) {
+    [[maybe_unused]] const int moved = chdir("/proc");
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGUSR2);
+    pthread_sigmask(SIG_SETMASK, &mask, &mask_);
+  }
+  ~UnusualState() {
+    [[maybe_unused]] const int moved = fchdir(folder_);
+    close(folder_);
+    umask(file_mode_);
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  UnusualState(const UnusualState&) = delete;
+  UnusualState& operator=(const UnusualState&) = delete;
+
+ private:
+  int folder_;
+  mode_t file_mode_;
+  sigset_t mask_{};
+};
+
 void process_state_is_left_alone(const Bench& bench) {
+  const UnusualState unusual;
   const ProcessState before = ProcessState::now();
   {
     const RawHost host(bench);
@@ -256,6 +399,8 @@ std::vector<Case> process_cases() {
   return {
       contract_case("calls_from_changing_threads", calls_from_changing_threads),
       contract_case("two_contexts_at_once", two_contexts_at_once),
+      contract_case("bindings_in_turn", bindings_in_turn),
+      contract_case("runs_of_two_contexts_overlap", runs_of_two_contexts_overlap),
       contract_case("wait_beside_other_calls", wait_beside_other_calls),
       contract_case("process_state_is_left_alone", process_state_is_left_alone),
       contract_case("prints_nothing", prints_nothing),

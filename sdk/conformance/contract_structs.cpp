@@ -4,9 +4,13 @@
 
 #include <thrt/graph/tensor_ops.hpp>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 #include <optional>
 
 namespace thrt::conformance {
@@ -103,10 +107,12 @@ void longer_program(const Bench& bench) {
   });
 }
 
-// An output struct with `capacity` bytes: what comes after them stays, and so does struct_size. What lies inside agrees
-// with `full`, given bytes [4, common).
+// An output struct with `capacity` bytes: what comes after them stays, and so does struct_size and what lies inside but
+// behind the struct, which a plugin of this version does not know. What lies inside agrees with `full`, given bytes
+// [4, common).
 template <typename Struct, typename Call>
-void try_capacity(const Struct& full, std::size_t common, std::uint32_t capacity, const char* what, const Call& call) {
+void try_capacity(const Bench& bench, const Struct& full, std::size_t common, std::uint32_t capacity, const char* what,
+                  const Call& call) {
   alignas(Struct) std::array<unsigned char, sizeof(Struct) + 64> memory;
   memory.fill(kFill);
   std::memcpy(memory.data(), &capacity, sizeof capacity);
@@ -115,8 +121,11 @@ void try_capacity(const Struct& full, std::size_t common, std::uint32_t capacity
   std::uint32_t size_after = 0;
   std::memcpy(&size_after, memory.data(), sizeof size_after);
   require(size_after == capacity, "{}: struct_size was {} and is {}", what, capacity, size_after);
-  for (std::size_t at = capacity; at < memory.size(); ++at) {
-    require(memory[at] == kFill, "{}: wrote byte {} of {}", what, at, capacity);
+  const bool may_know_more = bench.plugin->manifest().abi_minor > THRT_ABI_MINOR;
+  const std::size_t known = may_know_more ? capacity : std::min<std::size_t>(capacity, sizeof(Struct));
+  for (std::size_t at = known; at < memory.size(); ++at) {
+    require(memory[at] == kFill, "{}: wrote byte {} of a struct of {} bytes with room for {}", what, at, sizeof(Struct),
+            capacity);
   }
   const std::size_t compared = std::min<std::size_t>(common, capacity);
   require(std::memcmp(memory.data() + 4, reinterpret_cast<const unsigned char*>(&full) + 4, compared - 4) == 0,
@@ -131,7 +140,7 @@ void output_capacity(const Bench& bench) {
   };
   const thrt_stats full_stats = context.stats();
   for (const std::uint32_t capacity : {24u, 40u, 64u, 72u, 128u}) {
-    try_capacity(full_stats, sizeof full_stats, capacity, "context_stats", stats);
+    try_capacity(bench, full_stats, sizeof full_stats, capacity, "context_stats", stats);
   }
   const auto info = [&](thrt_device_info* out, thrt_error* error) {
     return host.api().device_info(host.plugin(), host.device(), out, error);
@@ -141,14 +150,14 @@ void output_capacity(const Bench& bench) {
   Answer answer;
   answer.require_ok(info(&full_info, answer.slot()), "device_info");
   for (const std::uint32_t capacity : {16u, 64u, 256u, 568u, 600u}) {
-    try_capacity(full_info, offsetof(thrt_device_info, memory_total), capacity, "device_info", info);
+    try_capacity(bench, full_info, offsetof(thrt_device_info, memory_total), capacity, "device_info", info);
   }
   const Program program = line_program(8);
   thrt_executable_info full_executable{};
   full_executable.struct_size = sizeof full_executable;
   context.api().executable_destroy(context.handle(), context.compile(*program.abi(), 0, &full_executable));
   for (const std::uint32_t capacity : {16u, 32u, 80u, 112u}) {
-    try_capacity(full_executable, offsetof(thrt_executable_info, workspace_bytes), capacity, "compile's info",
+    try_capacity(bench, full_executable, offsetof(thrt_executable_info, workspace_bytes), capacity, "compile's info",
                  [&](thrt_executable_info* out, thrt_error* error) {
                    const thrt_compile_options options{sizeof options, 0};
                    thrt_executable* made = nullptr;
@@ -158,6 +167,89 @@ void output_capacity(const Bench& bench) {
                    return status;
                  });
   }
+}
+
+// Bytes that end where the process may not read on.
+class EndOfPage {
+ public:
+  EndOfPage() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+    void* mapped = mmap(nullptr, 2 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    start_ = static_cast<unsigned char*>(mapped);
+    mprotect(start_ + page_, page_, PROT_NONE);
+  }
+  ~EndOfPage() { munmap(start_, 2 * page_); }
+  EndOfPage(const EndOfPage&) = delete;
+  EndOfPage& operator=(const EndOfPage&) = delete;
+
+  // The first `bytes` of `value`, with that as its struct_size.
+  template <typename Struct>
+  const Struct* place(Struct value, std::uint32_t bytes) const {
+    value.struct_size = bytes;
+    return static_cast<const Struct*>(std::memcpy(start_ + page_ - bytes, &value, bytes));
+  }
+
+ private:
+  std::size_t page_;
+  unsigned char* start_;
+};
+
+// "A callee that knows a longer one takes the missing part as zero": of options alone, since no program is shorter than
+// that of 1.0.
+void shorter_options(const Bench& bench) {
+  const RawHost host(bench);
+  const RawContext context = host.context();
+  const EndOfPage end;
+  {
+    thrt_plugin* opened = nullptr;
+    Answer answer;
+    answer.require_ok(host.api().plugin_open(end.place(thrt_plugin_options{}, 8), &opened, answer.slot()),
+                      "plugin_open with options of 8 bytes");
+    host.api().plugin_close(opened);
+  }
+  thrt_context_options of_context{};
+  of_context.device_index = host.device();
+  for (const std::uint32_t bytes : {8u, 16u, 24u}) {
+    thrt_context* made = nullptr;
+    Answer answer, stats_answer;
+    answer.require_ok(host.api().context_create(host.plugin(), end.place(of_context, bytes), &made, answer.slot()),
+                      "context_create with shorter options");
+    thrt_stats stats{};
+    stats.struct_size = sizeof stats;
+    const thrt_status status = host.api().context_stats(made, &stats, stats_answer.slot());
+    host.api().context_destroy(made);
+    stats_answer.require_ok(status, "context_stats");
+    require(stats.bytes_budget == context.stats().bytes_budget,
+            "context_create with options of {} bytes, without a budget: it is {}, that of none given is {}", bytes,
+            stats.bytes_budget, context.stats().bytes_budget);
+  }
+  thrt_buffer_options of_buffer{};
+  of_buffer.bytes = 100;
+  for (const std::uint32_t bytes : {16u, 24u}) {
+    thrt_buffer* made = nullptr;
+    Answer answer;
+    answer.require_ok(context.api().buffer_create(context.handle(), end.place(of_buffer, bytes), &made, answer.slot()),
+                      "buffer_create with shorter options");
+    context.write(made, std::vector<float>(25, 2.0f));
+    require(context.read(made, 25).back() == 2.0f, "a buffer made with options of {} bytes does not hold its bytes",
+            bytes);
+    context.api().buffer_destroy(context.handle(), made);
+  }
+  const Program program = line_program(8);
+  thrt_executable* made = nullptr;
+  Answer answer;
+  answer.require_ok(context.api().compile(context.handle(), program.abi(), end.place(thrt_compile_options{}, 8), &made,
+                                          nullptr, answer.slot()),
+                    "compile");
+  context.api().executable_destroy(context.handle(), made);
+  // The program itself, so that nothing behind it is read either.
+  made = nullptr;
+  Answer of_program;
+  const thrt_compile_options options{sizeof options, 0};
+  of_program.require_ok(context.api().compile(context.handle(), end.place(*program.abi(), sizeof(thrt_program)),
+                                              &options, &made, nullptr, of_program.slot()),
+                        "compile of a program at the end of a page");
+  context.api().executable_destroy(context.handle(), made);
 }
 
 void executable_info(const Bench& bench) {
@@ -284,6 +376,7 @@ std::vector<Case> struct_cases() {
       contract_case("longer_buffer_options", longer_buffer_options),
       contract_case("longer_compile_options", longer_compile_options),
       contract_case("longer_program", longer_program),
+      contract_case("shorter_options", shorter_options),
       contract_case("output_capacity", output_capacity),
       contract_case("executable_info", executable_info),
       contract_case("manifest", manifest),

@@ -194,7 +194,7 @@ TEST(ConformanceCommand, AnInterruptEndsWithWhatThereIs) {
 
 TEST(ConformanceCommand, WhatCannotStartIsSaidInThreeLines) {
   const std::string reference = "--plugin " + kReference + " ";
-  const std::array<std::pair<std::string, const char*>, 11> refusals = {{
+  const std::array<std::pair<std::string, const char*>, 14> refusals = {{
       {"", "no backend to test"},
       {"--plugin /nowhere/libthrust_backend_x.so", "there is no such file"},
       {"--backend nobody", "no backend is named 'nobody'"},
@@ -205,6 +205,9 @@ TEST(ConformanceCommand, WhatCannotStartIsSaidInThreeLines) {
       {reference + "--jobs 0", "--jobs is '0'"},
       {reference + "--timeout soon", "--timeout is 'soon'"},
       {reference + "--reference /nowhere.so", "there is no such file"},
+      {reference + "--reference " THRT_BUILD_DIR, "--reference " THRT_BUILD_DIR " cannot be used"},
+      {reference + "--reference " THRT_BUILD_DIR "/CMakeCache.txt", "CMakeCache.txt cannot be used"},
+      {reference + "--reference " THRT_BUILD_DIR "/lib/thrust/plugins/libthrust_backend_cpu.so", "it is backend 'cpu'"},
       {"--plugin " + test_plugin("segfaults_in_enumerate"), "cannot be used"},
   }};
   for (const auto& [arguments, what] : refusals) {
@@ -212,6 +215,23 @@ TEST(ConformanceCommand, WhatCannotStartIsSaidInThreeLines) {
     EXPECT_EQ(ending.code, 2) << arguments;
     EXPECT_THAT(ending.err, AllOf(StartsWith("error: "), HasSubstr(what), HasSubstr("\n  try: "))) << arguments;
     EXPECT_EQ(ending.out, "") << arguments;
+  }
+}
+
+// The exit code is all that is left then.
+TEST(ConformanceCommand, AStreamThatIsClosedOrFullChangesNothingElse) {
+  const std::string suite = kBinaries + "thrust-conformance ";
+  const std::string good = suite + "--plugin " + kReference + " --filter neg/f32";
+  struct Trial {
+    std::string command;
+    int code;
+  };
+  for (const auto& [command, code] :
+       {Trial{suite + "--plugin /nowhere.so 2>/dev/full", 2}, Trial{suite + "--plugin /nowhere.so 2>&-", 2},
+        Trial{suite + "--plugin /nowhere.so <&- >&- 2>&-", 2}, Trial{good + " 2>/dev/full", 0},
+        Trial{good + " <&- 2>&-", 0}, Trial{good + " >/dev/full", 1}, Trial{good + " >&-", 1},
+        Trial{good + " <&- >&- 2>&-", 1}}) {
+    EXPECT_EQ(run("(" + command + ")").code, code) << command;
   }
 }
 

@@ -1,5 +1,6 @@
 // The runner on cases that behave as badly as a backend's code can.
 #include "runner.hpp"
+#include "device_program.hpp"
 
 #include <thrt/error.hpp>
 
@@ -148,6 +149,34 @@ TEST(Runner, EveryCaseRunsOnceHoweverManyWorkersThereAre) {
       EXPECT_EQ(describe(report.results[i]),
                 i % 7 == 3 ? "failed: was killed (SIGKILL)" : "failed: " + std::to_string(i));
     }
+  }
+}
+
+// The validation layer remembers a rule that a call without an error broke, and answers the next call with it.
+TEST(Runner, ABrokenRuleIsOfTheCaseThatBrokeIt) {
+  const auto leaves_a_buffer = [](const Bench& bench) {
+    const DeviceContext context(bench);
+    const thrt_buffer_options options = {sizeof(options), THRT_MEMORY_DEVICE, 64, 0};
+    thrt_buffer* left = nullptr;
+    context.require(context.api.buffer_create(context.handle, &options, &left, context.error()), "buffer_create");
+    return Outcome{};
+  };
+  const auto makes_a_context = [](const Bench& bench) {
+    const DeviceContext context(bench);
+    return Outcome{};
+  };
+  for (const unsigned jobs : {1u, 2u}) {
+    const std::vector<Case> cases = {one("first", makes_a_context), one("leaves", leaves_a_buffer),
+                                     one("next", makes_a_context), one("leaves again", leaves_a_buffer),
+                                     one("last", makes_a_context)};
+    RunnerOptions options = options_for();
+    options.jobs = jobs;
+    const RunnerReport report = run_cases(cases, options);
+    for (const std::size_t i : {0u, 2u, 4u}) EXPECT_EQ(describe(report.results[i]), "passed: ");
+    for (const std::size_t i : {1u, 3u}) {
+      EXPECT_THAT(describe(report.results[i]), HasSubstr("1 buffers, 0 executables and 0 bindings are still alive"));
+    }
+    EXPECT_TRUE(report.faults.empty());
   }
 }
 

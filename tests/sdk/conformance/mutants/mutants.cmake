@@ -169,3 +169,35 @@ mutant(buffers_are_never_freed FILE sdk/include/thrt/sdk/host_memory_impl.hpp OP
 mutant(uploads_are_not_counted FILE sdk/include/thrt/sdk/host_memory_impl.hpp OP contract/stats_count
   FROM [==[uploaded_ += source.size();]==]
   TO   [==[]==])
+
+mutant(uploads_start_at_words FILE sdk/include/thrt/sdk/host_memory_impl.hpp OP contract/uploads_at_every_offset
+  FROM [==[static_cast<HostBuffer&>(buffer).data() + offset, source.data(), source.size());]==]
+  TO   [==[static_cast<HostBuffer&>(buffer).data() + offset / 4 * 4, source.data(), source.size());]==])
+
+mutant(offsets_have_twelve_bits FILE sdk/include/thrt/sdk/host_memory_impl.hpp OP contract/binding_far_into_a_buffer
+  FROM [==[data() + slot.offset);]==]
+  TO   [==[data() + (slot.offset & 0xfff));]==])
+
+mutant(repeated_runs_keep_their_failure FILE sdk/include/thrt/sdk/host_memory_impl.hpp OP contract/check_finite_in_repeated_runs
+  FROM [==[failure_ = std::current_exception();]==]
+  TO   [==[if (repeat == 1) failure_ = std::current_exception();]==])
+
+mutant(an_earlier_wait_takes_the_failure FILE sdk/include/thrt/sdk/host_memory_impl.hpp OP contract/failure_is_reported
+  FROM [==[if (failure_ != nullptr && failed_ticket_ <= ticket)]==]
+  TO   [==[if (failure_ != nullptr)]==])
+
+mutant(constants_are_free FILE sdk/include/thrt/sdk/host_memory_impl.hpp OP contract/constants_are_counted
+  FROM [==[constants_(budget, inner_->constant_bytes(), "constants")]==]
+  TO   [==[constants_(budget, 0 * inner_->constant_bytes(), "constants")]==])
+
+mutant(the_peak_falls FILE sdk/include/thrt/sdk/host_memory_impl.hpp OP contract/stats_peak
+  FROM [==[peak_ = std::max(peak_, used_);]==]
+  TO   [==[peak_ = used_;]==])
+
+mutant(a_binding_loses_memory FILE sdk/include/thrt/sdk/host_memory_impl.hpp OP contract/bindings_leak_nothing
+  FROM [==[if (run_ == nullptr) throw Error(THRT_INTERNAL, "the backend prepared no run");]==]
+  TO   [==[std::memset(::operator new(300000), 1, 300000);]==])
+
+mutant(shorter_options_are_read_past FILE sdk/include/thrt/sdk/structs.hpp OP contract/shorter_options
+  FROM [==[std::memcpy(&known, given, std::min<std::size_t>(size, sizeof known));]==]
+  TO   [==[std::memcpy(&known, given, sizeof known);]==])
