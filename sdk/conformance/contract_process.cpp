@@ -165,7 +165,7 @@ void runs_of_two_contexts_overlap(const Bench& bench) {
     context.write(bound.buffers[0], std::vector<float>(kCount, x));
     ++ready;
     for (int spin = 0; ready < 2 && spin < 1000; ++spin) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    for (int round = 0; round < 5; ++round) {
+    for (int round = 0; round < 20; ++round) {
       context.wait(context.enqueue(bound.binding, 4));
       for (const float y : context.read(bound.buffers[1], kCount)) {
         require(y == 64.0f * x, "beside a run of another context, 64 times {} gives {}", x, y);
