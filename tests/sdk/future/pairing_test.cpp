@@ -185,7 +185,7 @@ std::vector<Input> inputs(const thrt_backend_api& api, thrt_plugin* plugin, thrt
     const thrt_status status = api.compile(
         device, given != nullptr ? given : program.abi(),
         options != nullptr ? static_cast<const thrt_compile_options*>(options) : &standard, &made, nullptr, error);
-    api.executable_destroy(device, made);
+    if (made != nullptr) api.executable_destroy(device, made);
     return status;
   };
   return {{"thrt_plugin_options", 16,
@@ -209,7 +209,7 @@ std::vector<Input> inputs(const thrt_backend_api& api, thrt_plugin* plugin, thrt
              thrt_buffer* made = nullptr;
              const thrt_status status =
                  api.buffer_create(device, static_cast<const thrt_buffer_options*>(options), &made, error);
-             api.buffer_destroy(device, made);
+             if (made != nullptr) api.buffer_destroy(device, made);
              return status;
            }},
           {"thrt_compile_options", 8, [=](const void* options) { return compile(nullptr, options); }},
