@@ -13,6 +13,7 @@ packages=(
 )
 if [[ "${1:-}" == "--dev" ]]; then
   packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang clang-format clang-tidy binutils python3)
+  packages+=(libclang-rt-dev)            # clang's fuzzer and sanitizers
   packages+=(dpkg-dev file debootstrap)  # packages, and a clean root to try them in
   packages+=(pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)  # examples/third_party_backend
 elif [[ $# -gt 0 ]]; then
@@ -44,4 +45,8 @@ if [[ $(id -u) -ne 0 ]]; then
 fi
 echo "dependencies: installing ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
+# Older releases have clang's runtime in clang's own packages.
+if ! apt-cache show libclang-rt-dev >/dev/null 2>&1; then
+  mapfile -t missing < <(printf '%s\n' "${missing[@]}" | grep -vx libclang-rt-dev)
+fi
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
