@@ -5,17 +5,15 @@
 #include "conformance.hpp"
 #include "eval.hpp"
 #include "program.hpp"
-#include "report.hpp"
 #include "train.hpp"
 #include "version.hpp"
 
+#include <thrt/error.hpp>
 #include <thrt/plugin/probe.hpp>
 #include <thrt/standard_streams.hpp>
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -49,18 +47,8 @@ int run(int argc, char** argv) {
                                          add_backends_command(app),           thrt::cli::add_version_command(app),
                                          thrt::cli::add_program_command(app), thrt::cli::add_conformance_command(app)};
   const int code = thrt::cli::parse_and_run(app, commands, argc, argv);
-  const bool failed = std::fflush(stdout) != 0;
-  if (failed || std::ferror(stdout) != 0) {
-    throw thrt::Error("cannot write to standard output", failed ? std::strerror(errno) : "an earlier write failed",
-                      "a place with room for it", thrt::ErrorKind::kRun);
-  }
+  thrt::finish_standard_output();
   return code;
-}
-
-int fail(const thrt::Error& error) {
-  std::fflush(stdout);
-  std::fputs(thrt::cli::error_text(error).c_str(), stderr);
-  return static_cast<int>(error.kind());
 }
 
 }  // namespace
@@ -72,15 +60,16 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const thrt::Error& error) {
-    return fail(error);
+    return thrt::report_failure(error);
   } catch (const std::bad_alloc&) {
-    return fail(thrt::Error("out of memory", {}, "fewer environments, shorter rollouts or a smaller network",
-                            thrt::ErrorKind::kRun));
+    return thrt::report_failure(thrt::Error(
+        "out of memory", {}, "fewer environments, shorter rollouts or a smaller network", thrt::ErrorKind::kRun));
   } catch (const std::system_error& failure) {
-    return fail(thrt::Error(failure.what(), "the system refused it", "check disk space and permissions",
-                            thrt::ErrorKind::kRun));
+    return thrt::report_failure(thrt::Error(failure.what(), "the system refused it", "check disk space and permissions",
+                                            thrt::ErrorKind::kRun));
   } catch (const std::exception& failure) {
-    return fail(thrt::Error(fmt::format("internal error: {}", failure.what()), "a fault of thrust itself",
-                            "report it with the command line", thrt::ErrorKind::kRun));
+    return thrt::report_failure(thrt::Error(fmt::format("internal error: {}", failure.what()),
+                                            "a fault of thrust itself", "report it with the command line",
+                                            thrt::ErrorKind::kRun));
   }
 }

@@ -4,17 +4,8 @@
 
 #include <array>
 #include <cmath>
-#include <string_view>
 
 namespace thrt::cli {
-
-std::string error_text(const Error& error) {
-  const std::string_view what = error.what();
-  std::string text = fmt::format("error: {}\n", what.empty() ? "it failed without saying why" : what);
-  if (!error.why().empty()) text += fmt::format("  why: {}\n", error.why());
-  if (!error.next().empty()) text += fmt::format("  try: {}\n", error.next());
-  return text;
-}
 
 std::string backend_name(const SelectedBackend& backend) {
   return fmt::format("{}:{}", backend.plugin->manifest().id, backend.device_index);

@@ -1,7 +1,6 @@
-// What the user reads: errors, the first line of a run, numbers and times.
+// What the user reads: the first line of a run, numbers and times.
 #pragma once
 
-#include <thrt/error.hpp>
 #include <thrt/plugin/registry.hpp>
 #include <thrt/rl/train/run_config.hpp>
 
@@ -9,9 +8,6 @@
 #include <string>
 
 namespace thrt::cli {
-
-// "error: WHAT", "  why: …", "  try: …", each only if there is something to say; never empty.
-std::string error_text(const Error& error);
 
 // "backend cpu:0 (AMD EPYC 9654)  precision f32  threads 1  plugin /…/libthrust_backend_cpu.so"
 std::string first_line(const SelectedBackend& backend, const rl::RunConfig& config);

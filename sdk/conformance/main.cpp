@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -17,16 +15,6 @@
 #include <vector>
 
 namespace {
-
-// A standard error that cannot be written to changes nothing but that nobody reads it.
-int fail(const thrt::Error& error) {
-  std::fflush(stdout);
-  std::string text = fmt::format("error: {}\n", error.what());
-  if (!error.why().empty()) text += fmt::format("  why: {}\n", error.why());
-  if (!error.next().empty()) text += fmt::format("  try: {}\n", error.next());
-  std::fputs(text.c_str(), stderr);
-  return static_cast<int>(error.kind());
-}
 
 thrt::Error not_understood(const CLI::App& app, const std::string& argument) {
   std::vector<std::string> names;
@@ -54,11 +42,7 @@ int run(int argc, char** argv) {
   }
   if (!app.remaining().empty()) throw not_understood(app, app.remaining().front());
   const int code = thrt::conformance::run(arguments, "thrust-conformance");
-  const bool failed = std::fflush(stdout) != 0;
-  if (failed || std::ferror(stdout) != 0) {
-    throw thrt::Error("cannot write to standard output", failed ? std::strerror(errno) : "an earlier write failed",
-                      "a place with room for it", thrt::ErrorKind::kRun);
-  }
+  thrt::finish_standard_output();
   return code;
 }
 
@@ -71,9 +55,10 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const thrt::Error& error) {
-    return fail(error);
+    return thrt::report_failure(error);
   } catch (const std::exception& failure) {
-    return fail(thrt::Error(fmt::format("internal error: {}", failure.what()), "a fault of the suite itself",
-                            "report it with the command line", thrt::ErrorKind::kRun));
+    return thrt::report_failure(thrt::Error(fmt::format("internal error: {}", failure.what()),
+                                            "a fault of the suite itself", "report it with the command line",
+                                            thrt::ErrorKind::kRun));
   }
 }

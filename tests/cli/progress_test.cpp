@@ -3,6 +3,7 @@
 #include "report.hpp"
 
 #include <thrt/shell_word.hpp>
+#include <thrt/standard_streams.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
