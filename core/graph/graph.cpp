@@ -148,6 +148,12 @@ void Graph::set_output(const std::string& name, Tensor value) {
   slots_[find_slot_index(name)].output = value.id();
 }
 
+Graph::Mark::Mark(Graph& graph, const Graph& from, const Op& op, GroupMap& groups)
+    : graph_(graph), outer_group_(graph.group_), outer_location_(graph.location_) {
+  graph.group_ = graph.copy_group(from, op.group, groups);
+  graph.location_ = op.location;
+}
+
 Graph::Mark::Mark(Graph& graph, std::string group, std::string location)
     : graph_(graph), outer_group_(graph.group_), outer_location_(graph.location_) {
   if (!group.empty()) {

@@ -179,7 +179,7 @@ Graph optimise(const Graph& graph) {
   Graph result = eliminate_dead_code(graph);
   for (std::size_t before = SIZE_MAX; result.ops().size() < before;) {
     before = result.ops().size();
-    result = eliminate_dead_code(merge_common_subexpressions(simplify(result)));
+    result = eliminate_dead_code(merge_common_subexpressions(fold_constants(simplify(result))));
   }
   return result;
 }

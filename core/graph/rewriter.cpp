@@ -23,6 +23,7 @@ Graph rewrite(const Graph& from, Graph (*pass)(const Graph&), const Replace& rep
     if (dropped) {
       results.emplace();
     } else {
+      const Graph::Mark mark(to, from, op, groups);  // what replaces an op belongs where the op belonged
       results = replace(to, op, operands);
     }
     if (!results) {

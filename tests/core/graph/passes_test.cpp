@@ -171,6 +171,49 @@ TEST(Passes, KeepGroupsAndLocations) {
   EXPECT_EQ(optimised.ops()[0].group, optimised.ops()[1].group);
 }
 
+TEST(FoldConstants, ComputesWhatIsKnownAndWorksBeforeBroadcasts) {
+  Graph graph("g");
+  const Tensor x = graph.input("x", kMatrix), s = graph.input("s", {DType::kF32, {}});
+  const Tensor third = scalar(graph, 1.0) / scalar(graph, 3.0);
+  graph.output("known", broadcast_to(-(third * 0.1) + 7.0, kMatrix.shape) * x);
+  graph.output("early", exp(-broadcast_to(s, kMatrix.shape)) - broadcast_to(s * 2.0, kMatrix.shape));
+  graph.output("chosen", select(broadcast_to(less(third, 1.0), kMatrix.shape), x, like(x, 4.0)));
+  graph.output("counted", cast(scalar(graph, 3.0, DType::kI32) - scalar(graph, 5.0, DType::kI32), DType::kF32));
+  const Graph folded = optimise(graph);
+  EXPECT_EQ(count(folded, OpKind::DIV), 0u);
+  EXPECT_EQ(count(folded, OpKind::ADD), 0u);
+  EXPECT_EQ(count(folded, OpKind::LT), 0u);
+  for (const Graph::Op& op : folded.ops()) {
+    const bool scalar_work = op.kind == OpKind::EXP || op.kind == OpKind::NEG || op.kind == OpKind::SUB;
+    EXPECT_TRUE(!scalar_work || folded.type(op.first_result).elements() == 1) << ir::op_info(op.kind).name;
+  }
+  const HostValues inputs = {{"x", f32({2, 3}, {1, -2, 3, 0.5, -0.0, 7})}, {"s", f32({}, {0.75})}};
+  const HostValues results = run(folded, inputs);
+  EXPECT_EQ(results, run(graph, inputs));
+  EXPECT_EQ(results.at("counted").numbers()[0], -2.0);
+}
+
+TEST(FoldConstants, LeavesSumsOverBroadcastsAlone) {  // their rounding is the backend's
+  Graph graph("g");
+  graph.output("y", sum(broadcast_to(scalar(graph, 0.1), {1000})));
+  EXPECT_EQ(count(optimise(graph), OpKind::REDUCE_SUM), 1u);
+}
+
+TEST(Passes, WhatReplacesAnOpKeepsItsGroupAndLocation) {
+  Graph graph("g");
+  const Tensor x = graph.input("x", kMatrix);
+  {
+    const Graph::Mark mark(graph, "square/1", "layer");
+    graph.output("y", pow(x, like(x, 2.0)));
+  }
+  const Graph optimised = optimise(graph);
+  ASSERT_EQ(optimised.ops().size(), 1u);
+  EXPECT_EQ(optimised.ops()[0].kind, OpKind::MUL);
+  EXPECT_EQ(optimised.ops()[0].location, "layer");
+  ASSERT_NE(optimised.ops()[0].group, kNone);
+  EXPECT_EQ(optimised.groups()[optimised.ops()[0].group].name, "square/1");
+}
+
 // A random graph over a few shapes, rich in identities, repeated expressions and dead ends. Every tensor is one of:
 // f32 [2, 3], [3, 2], [3], [] and i32 [2].
 class RandomGraph {

@@ -138,6 +138,8 @@ class Graph {
   class Mark {
    public:
     Mark(Graph& graph, std::string group, std::string location = {});
+    // Those of another graph's op, as append_copy takes them along.
+    Mark(Graph& graph, const Graph& from, const Op& op, GroupMap& groups);
     ~Mark();
     Mark(const Mark&) = delete;
     Mark& operator=(const Mark&) = delete;

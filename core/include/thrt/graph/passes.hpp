@@ -10,6 +10,10 @@ namespace thrt {
 // of a result, NaN and signed zeros included.
 Graph simplify(const Graph& graph);
 
+// Computes what depends on constants of one element alone, and does elementwise work on values that are the same in
+// every element before their broadcast, once: neg(broadcast(x)) becomes broadcast(neg(x)).
+Graph fold_constants(const Graph& graph);
+
 // Merges ops that compute the same thing from the same values.
 Graph merge_common_subexpressions(const Graph& graph);
 
