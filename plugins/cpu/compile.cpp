@@ -1,4 +1,5 @@
 // Program -> steps: which values need no memory of their own, which elementwise ops run together, and in what order.
+#include "claims.hpp"
 #include "elementwise_group.hpp"
 #include "step.hpp"
 #include "strided.hpp"
@@ -40,14 +41,17 @@ class Lowering {
   Lowering(const sdk::ProgramView& program, const CompileSettings& settings)
       : program_(program),
         settings_(settings),
-        op_by_op_((settings.flags & (THRT_COMPILE_DEBUG | THRT_COMPILE_CHECK_FINITE)) != 0) {}
+        facts_{program, {}, {}, {}, {}, {}},
+        claim_of_(program.ops().size(), kUnclaimed),
+        read_by_claim_(program.value_count()) {}
 
   Routine run() {
     find_readers();
     resolve_layouts();
-    if (op_by_op_) {
+    if (settings_.op_by_op()) {
       for (const sdk::OpView& op : program_.ops()) emit_alone(op);
     } else {
+      take_claims();
       schedule();
     }
     Routine routine;
@@ -73,27 +77,43 @@ class Lowering {
     kVirtual,   // read through a layout, never made
     kCopy,      // the operand read through a layout, then written
     kElementwise,
+    kClaimed,
     kOther,
   };
+  static constexpr std::uint32_t kUnclaimed = UINT32_MAX;
 
   void find_readers() {
-    readers_.resize(program_.value_count());
-    is_output_.resize(program_.value_count());
-    producer_.assign(program_.value_count(), THRT_NONE);
+    facts_.readers.resize(program_.value_count());
+    facts_.is_output.resize(program_.value_count());
+    facts_.producer.assign(program_.value_count(), THRT_NONE);
     for (const sdk::OpView& op : program_.ops()) {
-      for (const std::uint32_t operand : op.operands()) readers_[operand].push_back(op.index());
-      for (std::uint32_t i = 0; i < op.result_count(); ++i) producer_[op.result(i)] = op.index();
+      for (const std::uint32_t operand : op.operands()) facts_.readers[operand].push_back(op.index());
+      for (std::uint32_t i = 0; i < op.result_count(); ++i) facts_.producer[op.result(i)] = op.index();
     }
     for (std::uint32_t i = 0; i < program_.slot_count(); ++i) {
       const sdk::SlotView slot = program_.slot(i);
-      if (slot.written()) is_output_[slot.output_value] = true;
+      if (slot.written()) facts_.is_output[slot.output_value] = true;
     }
+  }
+
+  void take_claims() {
+    std::vector<Claim> proposed = find_convolution_claims(facts_, settings_);
+    for (const auto find : {find_matmul_claims, find_optimiser_claims}) {
+      for (Claim& claim : find(facts_, settings_)) proposed.push_back(std::move(claim));
+    }
+    claims_ = accept_claims(facts_, std::move(proposed));
+    for (std::uint32_t i = 0; i < claims_.size(); ++i) {
+      for (const std::uint32_t op : claims_[i].ops) claim_of_[op] = i;
+      for (const std::uint32_t value : claims_[i].step.memory.reads) read_by_claim_[value] = true;
+    }
+    if (!claims_.empty()) resolve_layouts();
   }
 
   // Whether a value must lie in memory in row-major order.
   bool needs_memory(std::uint32_t value) const {
-    if (op_by_op_ || is_output_[value]) return true;
-    for (const std::uint32_t reader : readers_[value]) {
+    if (settings_.op_by_op() || facts_.is_output[value] || read_by_claim_[value]) return true;
+    for (const std::uint32_t reader : facts_.readers[value]) {
+      if (claim_of_[reader] != kUnclaimed) continue;  // it names what it reads
       const OpKind kind = program_.ops()[reader].kind();
       if (!is_elementwise(kind) && !is_movement(kind)) return true;
     }
@@ -102,11 +122,11 @@ class Lowering {
 
   // In program order: a value's layout is over a root, a value that has memory.
   void resolve_layouts() {
-    roots_.resize(program_.value_count());
-    layouts_.resize(program_.value_count());
+    facts_.roots.resize(program_.value_count());
+    facts_.layouts.resize(program_.value_count());
     for (std::uint32_t v = 0; v < program_.value_count(); ++v) {
-      roots_[v] = v;
-      layouts_[v] = Layout::dense(program_.type(v).shape);
+      facts_.roots[v] = v;
+      facts_.layouts[v] = Layout::dense(program_.type(v).shape);
     }
     roles_.assign(program_.ops().size(), Role::kOther);
     sources_.resize(program_.ops().size());
@@ -115,6 +135,7 @@ class Lowering {
 
   Role role(const sdk::OpView& op) {
     if (op.kind() == OpKind::CONSTANT) return Role::kConstant;
+    if (claim_of_[op.index()] != kUnclaimed) return Role::kClaimed;
     if (is_elementwise(op.kind())) return Role::kElementwise;
     if (op.kind() != OpKind::RESHAPE && !is_movement(op.kind())) return Role::kOther;
     const std::uint32_t from = op.operand(0), to = op.result();
@@ -125,30 +146,30 @@ class Lowering {
         layout = Layout::dense(shape);  // its operand has memory: needs_memory says so
         break;
       case OpKind::BROADCAST:
-        layout = layouts_[from].broadcast(shape, op.attributes());
+        layout = facts_.layouts[from].broadcast(shape, op.attributes());
         break;
       case OpKind::TRANSPOSE:
-        layout = layouts_[from].transpose(op.attributes());
+        layout = facts_.layouts[from].transpose(op.attributes());
         break;
       default:
-        layout = layouts_[from].slice(op.attributes());
+        layout = facts_.layouts[from].slice(op.attributes());
         break;
     }
-    const std::uint32_t root = roots_[from];
+    const std::uint32_t root = facts_.roots[from];
     if (layout.is_dense() && op.result_type().bytes() == program_.type(root).bytes()) {
-      roots_[to] = root;
+      facts_.roots[to] = root;
       return Role::kAlias;
     }
     sources_[op.index()] = Operand{root, layout, op.result_type().dtype};
     if (needs_memory(to)) return Role::kCopy;
-    roots_[to] = root;
-    layouts_[to] = layout;
+    facts_.roots[to] = root;
+    facts_.layouts[to] = layout;
     return Role::kVirtual;
   }
 
   Operand operand(const sdk::OpView& op, std::size_t i) const {
     const std::uint32_t value = op.operand(i);
-    return {roots_[value], layouts_[value], op.operand_type(i).dtype};
+    return {facts_.roots[value], facts_.layouts[value], op.operand_type(i).dtype};
   }
 
   std::vector<Operand> operands(const sdk::OpView& op) const {
@@ -173,18 +194,18 @@ class Lowering {
   // An alias is a step of the memory plan that does nothing.
   void emit_alias(const sdk::OpView& op) {
     Step step;
-    step.memory.views.emplace_back(op.result(), roots_[op.operand(0)]);
+    step.memory.views.emplace_back(op.result(), facts_.roots[op.operand(0)]);
     steps_.push_back(std::move(step));
   }
 
-  void emit_other(const sdk::OpView& op) {
-    Step step = compile_op(op, settings_);
-    for (std::uint32_t& value : step.memory.reads) value = roots_[value];
+  void emit_other(Step step) {
+    for (std::uint32_t& value : step.memory.reads) value = facts_.roots[value];
     // Overwriting an operand is for operands that the step reads once, see lower.hpp.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> in_place;
     for (const auto& [result, from] : step.memory.in_place) {
       const std::vector<std::uint32_t>& reads = step.memory.reads;
-      if (std::count(reads.begin(), reads.end(), roots_[from]) == 1) in_place.emplace_back(result, roots_[from]);
+      if (std::count(reads.begin(), reads.end(), facts_.roots[from]) == 1)
+        in_place.emplace_back(result, facts_.roots[from]);
     }
     step.memory.in_place = std::move(in_place);
     steps_.push_back(std::move(step));
@@ -200,13 +221,15 @@ class Lowering {
         break;
       case Role::kCopy:
       case Role::kElementwise: {
-        ElementwiseGroup group(op.result_type().elements(), *settings_.kernels);
+        ElementwiseGroup group(op.result_type().elements(), settings_);
         add_to(group, op);
         steps_.push_back(group.finish([](std::uint32_t) { return true; }));
         break;
       }
       case Role::kOther:
-        emit_other(op);
+        emit_other(compile_op(op, settings_));
+        break;
+      case Role::kClaimed:  // none are claimed where ops are steps
         break;
     }
     if ((settings_.flags & THRT_COMPILE_CHECK_FINITE) != 0) emit_finite_check(op);
@@ -228,22 +251,39 @@ class Lowering {
     }
   }
 
+  // A claim is a node of its own, after the nodes of the ops.
+  std::uint32_t op_count() const { return static_cast<std::uint32_t>(program_.ops().size()); }
+  std::uint32_t node_of(std::uint32_t op) const {
+    return claim_of_[op] == kUnclaimed ? op : op_count() + claim_of_[op];
+  }
+
   // List scheduling: what is no elementwise op as soon as it can run, and elementwise ops as late as that allows, so
   // that many are ready together.
   void schedule() {
-    waits_for_.assign(program_.ops().size(), 0);
+    waits_for_.assign(op_count() + claims_.size(), 0);
+    claims_reading_.resize(program_.value_count());
     for (const sdk::OpView& op : program_.ops()) {
       for (const std::uint32_t value : op.operands()) {
-        if (producer_[value] != THRT_NONE) ++waits_for_[op.index()];
+        if (waits_for(node_of(op.index()), value)) ++waits_for_[node_of(op.index())];
       }
-      if (waits_for_[op.index()] == 0) make_ready(op.index());
+    }
+    for (std::uint32_t i = 0; i < claims_.size(); ++i) {
+      for (const std::uint32_t value : claims_[i].step.memory.reads) {
+        claims_reading_[value].push_back(i);
+        if (waits_for(op_count() + i, value)) ++waits_for_[op_count() + i];
+      }
+    }
+    for (std::uint32_t node = 0; node < waits_for_.size(); ++node) {
+      const bool stands_for_itself = node >= op_count() || node_of(node) == node;
+      if (stands_for_itself && waits_for_[node] == 0) make_ready(node);
     }
     drain_free();
     while (!ready_other_.empty() || !ready_grouped_.empty()) {
       if (!ready_other_.empty()) {
-        const std::uint32_t next = *ready_other_.begin();
+        const std::uint32_t next = ready_other_.begin()->second;
         ready_other_.erase(ready_other_.begin());
-        emit_other(program_.ops()[next]);
+        emit_other(next < op_count() ? compile_op(program_.ops()[next], settings_)
+                                     : std::move(claims_[next - op_count()].step));
         done(next);
         drain_free();
       } else {
@@ -252,19 +292,37 @@ class Lowering {
     }
   }
 
-  void make_ready(std::uint32_t op) {
-    if (is_free(op)) {
-      free_.push_back(op);
+  bool waits_for(std::uint32_t node, std::uint32_t value) const {
+    return facts_.producer[value] != THRT_NONE && node_of(facts_.producer[value]) != node;
+  }
+
+  void make_ready(std::uint32_t node) {
+    if (node >= op_count()) {
+      ready_other_.emplace(claims_[node - op_count()].ops.front(), node);
+    } else if (is_free(node)) {
+      free_.push_back(node);
+    } else if (is_grouped(node)) {
+      ready_grouped_.insert(node);
     } else {
-      (is_grouped(op) ? ready_grouped_ : ready_other_).insert(op);
+      ready_other_.emplace(node, node);
     }
   }
 
-  void done(std::uint32_t op) {
+  void done(std::uint32_t node) {
+    if (node < op_count()) {
+      op_done(node, node);
+    } else {
+      for (const std::uint32_t op : claims_[node - op_count()].ops) op_done(op, node);
+    }
+  }
+  void op_done(std::uint32_t op, std::uint32_t node) {
+    const auto one_less = [&](std::uint32_t reader) {
+      if (reader != node && --waits_for_[reader] == 0) make_ready(reader);
+    };
     for (std::uint32_t i = 0; i < program_.ops()[op].result_count(); ++i) {
-      for (const std::uint32_t reader : readers_[program_.ops()[op].result(i)]) {
-        if (--waits_for_[reader] == 0) make_ready(reader);
-      }
+      const std::uint32_t value = program_.ops()[op].result(i);
+      for (const std::uint32_t reader : facts_.readers[value]) one_less(node_of(reader));
+      for (const std::uint32_t claim : claims_reading_[value]) one_less(op_count() + claim);
     }
   }
 
@@ -286,7 +344,7 @@ class Lowering {
 
   void emit_group() {
     const std::int64_t elements = program_.ops()[*ready_grouped_.begin()].result_type().elements();
-    ElementwiseGroup group(elements, *settings_.kernels);
+    ElementwiseGroup group(elements, settings_);
     std::vector<bool> member(program_.ops().size());
     std::vector<std::uint32_t> aliases;
     for (bool grew = true; grew;) {
@@ -308,9 +366,9 @@ class Lowering {
   }
 
   bool escapes(std::uint32_t value, const std::vector<bool>& member) const {
-    if (is_output_[value]) return true;
-    for (const std::uint32_t reader : readers_[value]) {
-      if (member[reader]) continue;
+    if (facts_.is_output[value] || read_by_claim_[value]) return true;
+    for (const std::uint32_t reader : facts_.readers[value]) {
+      if (member[reader] || claim_of_[reader] != kUnclaimed) continue;
       if (!is_free(reader)) return true;
       // A layout over this value: its readers read this value. Those that are members read element by element.
       if (escapes(program_.ops()[reader].result(), member)) return true;
@@ -332,18 +390,17 @@ class Lowering {
 
   const sdk::ProgramView& program_;
   const CompileSettings& settings_;
-  const bool op_by_op_;
+  ProgramFacts facts_;
+  std::vector<Claim> claims_;
+  std::vector<std::uint32_t> claim_of_;  // by op, or kUnclaimed
+  std::vector<bool> read_by_claim_;      // by value
+  std::vector<Role> roles_;              // by op
+  std::vector<Operand> sources_;         // by op: of copies
 
-  std::vector<std::vector<std::uint32_t>> readers_;  // by value: ops, once per operand
-  std::vector<bool> is_output_;                      // by value
-  std::vector<std::uint32_t> producer_;              // by value: op, or THRT_NONE
-  std::vector<std::uint32_t> roots_;                 // by value
-  std::vector<Layout> layouts_;                      // by value: over its root
-  std::vector<Role> roles_;                          // by op
-  std::vector<Operand> sources_;                     // by op: of copies
-
-  std::vector<std::uint32_t> waits_for_;  // by op: operands that are not there yet
-  std::set<std::uint32_t> ready_other_, ready_grouped_;
+  std::vector<std::uint32_t> waits_for_;                    // by node: operands that are not there yet
+  std::vector<std::vector<std::uint32_t>> claims_reading_;  // by value
+  std::set<std::uint32_t> ready_grouped_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> ready_other_;  // {the first op, node}
   std::vector<std::uint32_t> free_;
   std::vector<Step> steps_;
 };
@@ -355,7 +412,9 @@ std::vector<Task> Routine::bind(std::span<std::byte* const> slots, std::byte* wo
   std::vector<Task> tasks;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (!steps[i].bind) continue;
-    if (Task task = steps[i].bind(addresses, addresses.scratch(i))) tasks.push_back(std::move(task));
+    Work work = steps[i].bind(addresses, addresses.scratch(i));
+    for (Task& part : work.parts) tasks.push_back(std::move(part));
+    if (work.finish) tasks.push_back(std::move(work.finish));
   }
   for (const sdk::PlanCopy& copy : plan.final_copies) {
     std::byte* to = addresses.of(copy.to);

@@ -19,7 +19,8 @@ struct Operand {
 
 class ElementwiseGroup {
  public:
-  ElementwiseGroup(std::int64_t elements, const Kernels& kernels) : elements_(elements), kernels_(kernels) {}
+  ElementwiseGroup(std::int64_t elements, const CompileSettings& settings)
+      : elements_(elements), kernels_(*settings.kernels) {}
 
   std::int64_t elements() const { return elements_; }
   bool empty() const { return instructions_.empty(); }

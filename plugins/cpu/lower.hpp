@@ -12,15 +12,15 @@ Step lower_iota(const sdk::OpView& op);
 Step lower_pad(const sdk::OpView& op);
 Step lower_concat(const sdk::OpView& op);
 Step lower_gather(const sdk::OpView& op);
-Step lower_scatter_add(const sdk::OpView& op, const Kernels& kernels);
+Step lower_scatter_add(const sdk::OpView& op, const CompileSettings& settings);
 Step lower_dynamic_slice(const sdk::OpView& op);
 Step lower_dynamic_update_slice(const sdk::OpView& op);
-Step lower_reduce(const sdk::OpView& op, const Kernels& kernels);
+Step lower_reduce(const sdk::OpView& op, const CompileSettings& settings);
 Step lower_argmax(const sdk::OpView& op);
 Step lower_argsort(const sdk::OpView& op);
-Step lower_matmul(const sdk::OpView& op, const Kernels& kernels);
-Step lower_random_bits(const sdk::OpView& op, const Kernels& kernels);
-Step lower_convolution(const sdk::OpView& op, int threads);
+Step lower_matmul(const sdk::OpView& op, const CompileSettings& settings);
+Step lower_random_bits(const sdk::OpView& op, const CompileSettings& settings);
+Step lower_convolution(const sdk::OpView& op, const CompileSettings& settings);
 Step lower_repeat(const sdk::OpView& op, const CompileSettings& settings);
 
 // Reads all operands, writes all results, does nothing yet.

@@ -175,7 +175,8 @@ void plan(Convolution& convolution, const sdk::OpView& op) {
 
 }  // namespace
 
-Step lower_convolution(const sdk::OpView& op, int threads) {
+Step lower_convolution(const sdk::OpView& op, const CompileSettings& settings) {
+  const int threads = settings.threads;
   Step step = step_of(op);
   const ir::Type to = op.result_type();
   if (to.elements() == 0) return step;

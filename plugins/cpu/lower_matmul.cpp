@@ -5,7 +5,8 @@
 
 namespace thrt::cpu {
 
-Step lower_matmul(const sdk::OpView& op, const Kernels& kernels) {
+Step lower_matmul(const sdk::OpView& op, const CompileSettings& settings) {
+  const Kernels& kernels = *settings.kernels;
   Step step = step_of(op);
   const ir::Type a = op.operand_type(0), to = op.result_type();
   if (to.elements() == 0) return step;
@@ -30,7 +31,8 @@ Step lower_matmul(const sdk::OpView& op, const Kernels& kernels) {
   return step;
 }
 
-Step lower_random_bits(const sdk::OpView& op, const Kernels& kernels) {
+Step lower_random_bits(const sdk::OpView& op, const CompileSettings& settings) {
+  const Kernels& kernels = *settings.kernels;
   Step step = step_of(op);
   const std::int64_t words = op.result_type().elements();
   if (words == 0) return step;

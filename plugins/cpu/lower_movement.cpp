@@ -146,7 +146,8 @@ Step lower_gather(const sdk::OpView& op) {
   return step;
 }
 
-Step lower_scatter_add(const sdk::OpView& op, const Kernels& kernels) {
+Step lower_scatter_add(const sdk::OpView& op, const CompileSettings& settings) {
+  const Kernels& kernels = *settings.kernels;
   Step step = step_of(op);
   const ir::Type x = op.operand_type(0);
   step.memory.in_place.emplace_back(op.result(), op.operand(0));

@@ -5,7 +5,6 @@
 namespace thrt::cpu {
 
 Step compile_op(const sdk::OpView& op, const CompileSettings& settings) {
-  const Kernels& kernels = *settings.kernels;
   switch (op.kind()) {
     case ir::OpKind::IOTA:
       return lower_iota(op);
@@ -16,26 +15,26 @@ Step compile_op(const sdk::OpView& op, const CompileSettings& settings) {
     case ir::OpKind::GATHER:
       return lower_gather(op);
     case ir::OpKind::SCATTER_ADD:
-      return lower_scatter_add(op, kernels);
+      return lower_scatter_add(op, settings);
     case ir::OpKind::DYNAMIC_SLICE:
       return lower_dynamic_slice(op);
     case ir::OpKind::DYNAMIC_UPDATE_SLICE:
       return lower_dynamic_update_slice(op);
     case ir::OpKind::REDUCE_SUM:
     case ir::OpKind::REDUCE_MAX:
-      return lower_reduce(op, kernels);
+      return lower_reduce(op, settings);
     case ir::OpKind::ARGMAX:
       return lower_argmax(op);
     case ir::OpKind::ARGSORT:
       return lower_argsort(op);
     case ir::OpKind::MATMUL:
-      return lower_matmul(op, kernels);
+      return lower_matmul(op, settings);
     case ir::OpKind::CONV2D:
     case ir::OpKind::CONV2D_GRAD_INPUT:
     case ir::OpKind::CONV2D_GRAD_FILTER:
-      return lower_convolution(op, settings.threads);
+      return lower_convolution(op, settings);
     case ir::OpKind::RANDOM_BITS:
-      return lower_random_bits(op, kernels);
+      return lower_random_bits(op, settings);
     case ir::OpKind::REPEAT:
       return lower_repeat(op, settings);
     default:

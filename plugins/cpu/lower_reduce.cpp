@@ -140,7 +140,8 @@ void argsort_row(DType dtype, const std::uint32_t* x, std::int64_t stride, std::
 
 }  // namespace
 
-Step lower_reduce(const sdk::OpView& op, const Kernels& kernels) {
+Step lower_reduce(const sdk::OpView& op, const CompileSettings& settings) {
+  const Kernels& kernels = *settings.kernels;
   Step step = step_of(op);
   const bool empty = op.operand_type(0).elements() == 0;
   const Reduction plan = plan_reduction(op, kernels);

@@ -1,5 +1,9 @@
 // What a program becomes: steps that know their shapes and kernels at compile time, get their addresses at bind time,
 // and then are closures without arguments that allocate nothing.
+//
+// A step may come in parts, which the threads of the context share. How many there are is settled at compile time, from
+// CompileSettings::threads and from what the kernel at hand needs to gain by it, so that results depend on the number
+// of threads only where a sum is split, and are the same bits for the same number.
 #pragma once
 
 #include "kernels/kernels.hpp"
@@ -12,11 +16,26 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace thrt::cpu {
 
 using Task = std::function<void()>;
+
+// What a step has to do in one binding. Each part runs on one thread and is independent of the others: they may run at
+// once, in any order, on any thread. The step is complete when all parts and then `finish` have run.
+struct Work {
+  std::vector<Task> parts;
+  Task finish;  // may be null
+
+  Work() = default;
+  // One part, or nothing to do. Not explicit, so that a step of one part can return its closure.
+  Work(Task task) {
+    if (task) parts.push_back(std::move(task));
+  }
+  explicit Work(std::vector<Task> all, Task last = nullptr) : parts(std::move(all)), finish(std::move(last)) {}
+};
 
 // Where the values of one (sub-)program lie in one binding.
 class Addresses {
@@ -51,8 +70,12 @@ class Addresses {
 
 struct Step {
   // Given the addresses and the step's scratch. Null for steps that have nothing to do.
-  std::function<Task(const Addresses& addresses, std::byte* scratch)> bind;
+  std::function<Work(const Addresses& addresses, std::byte* scratch)> bind;
   sdk::PlanStep memory;
+  // How many parts `bind` returns; their scratch is the step's, divided among them by the step.
+  std::uint32_t parts = 1;
+  // Of all parts and `finish`, on one thread, in nanoseconds. An estimate for the schedule: no result depends on it.
+  double cost = 500;
   std::uint32_t kernels = 1;         // how many this counts for in thrt_executable_info.steps
   std::uint64_t constant_bytes = 0;  // of a sub-program
 
@@ -76,6 +99,9 @@ struct CompileSettings {
   const Kernels* kernels;
   std::uint32_t flags;  // THRT_COMPILE_...
   int threads;
+  std::uint32_t precision = THRT_PRECISION_F32;  // of matmul and convolution; sums are f32 in any case
+
+  bool op_by_op() const { return (flags & (THRT_COMPILE_DEBUG | THRT_COMPILE_CHECK_FINITE)) != 0; }
 };
 
 Routine compile_routine(const sdk::ProgramView& program, const CompileSettings& settings);
