@@ -4,10 +4,12 @@
 //
 // A claim's step names in memory.reads the values that it reads from outside, each of which is then there, dense and
 // row-major, when the step runs (a finder that looks through broadcasts, transposes and slices itself names their
-// roots), and in memory.writes all its values that any op outside reads or that are outputs. Other values of claimed ops
-// are never made and need no memory. A claimed op whose operands hang on another one only through ops outside the claim
-// would have to run both before and after them: such a claim is dropped, as is one that leaves out a value that is read,
-// and one that overlaps a claim accepted before it.
+// roots), and in memory.writes those of its values that are outputs, that an op outside all claims has as operand, or
+// that another claim names. Other values of claimed ops are never made and need no memory. What a claim waits for is
+// what it names, not the operands of its ops.
+//
+// Dropped are claims that overlap one before them, leave out a value that is needed, or would have to run both before
+// and after something else. An op whose results only claims had use for, and none names, is not run at all.
 #pragma once
 
 #include "step.hpp"
@@ -23,6 +25,7 @@ namespace thrt::cpu {
 struct Claim {
   std::vector<std::uint32_t> ops;
   Step step;
+  std::uint32_t family = 0;  // claims of one number, but for 0, are accepted all or none: they share a layout, say
 };
 
 // What the finders look at. Roots and layouts are those of the program without claims: value v is, row by row, what its
@@ -42,7 +45,7 @@ std::vector<Claim> find_convolution_claims(const ProgramFacts& facts, const Comp
 std::vector<Claim> find_matmul_claims(const ProgramFacts& facts, const CompileSettings& settings);
 std::vector<Claim> find_optimiser_claims(const ProgramFacts& facts, const CompileSettings& settings);
 
-// Those that can be run, earlier ones first.
+// Those that can be run, in the order they came.
 std::vector<Claim> accept_claims(const ProgramFacts& facts, std::vector<Claim> proposed);
 
 }  // namespace thrt::cpu

@@ -43,6 +43,7 @@ class Lowering {
         settings_(settings),
         facts_{program, {}, {}, {}, {}, {}},
         claim_of_(program.ops().size(), kUnclaimed),
+        unused_(program.ops().size()),
         read_by_claim_(program.value_count()) {}
 
   Routine run() {
@@ -78,6 +79,7 @@ class Lowering {
     kCopy,      // the operand read through a layout, then written
     kElementwise,
     kClaimed,
+    kUnused,  // what only claims had use for, and none of them reads
     kOther,
   };
   static constexpr std::uint32_t kUnclaimed = UINT32_MAX;
@@ -106,14 +108,32 @@ class Lowering {
       for (const std::uint32_t op : claims_[i].ops) claim_of_[op] = i;
       for (const std::uint32_t value : claims_[i].step.memory.reads) read_by_claim_[value] = true;
     }
-    if (!claims_.empty()) resolve_layouts();
+    if (claims_.empty()) return;
+    find_unused();
+    resolve_layouts();
+  }
+
+  void find_unused() {
+    for (std::uint32_t i = op_count(); i-- > 0;) {
+      if (claim_of_[i] != kUnclaimed) continue;
+      unused_[i] = true;
+      for (std::uint32_t k = 0; k < program_.ops()[i].result_count(); ++k) {
+        const std::uint32_t value = program_.ops()[i].result(k);
+        const std::vector<std::uint32_t>& readers = facts_.readers[value];
+        const bool used = facts_.is_output[value] || read_by_claim_[value] ||
+                          std::any_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
+                            return claim_of_[reader] == kUnclaimed && !unused_[reader];
+                          });
+        if (used) unused_[i] = false;
+      }
+    }
   }
 
   // Whether a value must lie in memory in row-major order.
   bool needs_memory(std::uint32_t value) const {
     if (settings_.op_by_op() || facts_.is_output[value] || read_by_claim_[value]) return true;
     for (const std::uint32_t reader : facts_.readers[value]) {
-      if (claim_of_[reader] != kUnclaimed) continue;  // it names what it reads
+      if (claim_of_[reader] != kUnclaimed || unused_[reader]) continue;  // a claim names what it reads
       const OpKind kind = program_.ops()[reader].kind();
       if (!is_elementwise(kind) && !is_movement(kind)) return true;
     }
@@ -136,6 +156,7 @@ class Lowering {
   Role role(const sdk::OpView& op) {
     if (op.kind() == OpKind::CONSTANT) return Role::kConstant;
     if (claim_of_[op.index()] != kUnclaimed) return Role::kClaimed;
+    if (unused_[op.index()]) return Role::kUnused;
     if (is_elementwise(op.kind())) return Role::kElementwise;
     if (op.kind() != OpKind::RESHAPE && !is_movement(op.kind())) return Role::kOther;
     const std::uint32_t from = op.operand(0), to = op.result();
@@ -181,7 +202,8 @@ class Lowering {
 
   bool is_grouped(std::uint32_t op) const { return roles_[op] == Role::kElementwise || roles_[op] == Role::kCopy; }
   bool is_free(std::uint32_t op) const {
-    return roles_[op] == Role::kConstant || roles_[op] == Role::kAlias || roles_[op] == Role::kVirtual;
+    return roles_[op] == Role::kConstant || roles_[op] == Role::kAlias || roles_[op] == Role::kVirtual ||
+           roles_[op] == Role::kUnused;
   }
 
   void add_to(ElementwiseGroup& group, const sdk::OpView& op) const {
@@ -229,7 +251,8 @@ class Lowering {
       case Role::kOther:
         emit_other(compile_op(op, settings_));
         break;
-      case Role::kClaimed:  // none are claimed where ops are steps
+      case Role::kClaimed:  // neither exists where ops are steps
+      case Role::kUnused:
         break;
     }
     if ((settings_.flags & THRT_COMPILE_CHECK_FINITE) != 0) emit_finite_check(op);
@@ -263,8 +286,9 @@ class Lowering {
     waits_for_.assign(op_count() + claims_.size(), 0);
     claims_reading_.resize(program_.value_count());
     for (const sdk::OpView& op : program_.ops()) {
+      if (claim_of_[op.index()] != kUnclaimed) continue;
       for (const std::uint32_t value : op.operands()) {
-        if (waits_for(node_of(op.index()), value)) ++waits_for_[node_of(op.index())];
+        if (waits_for(op.index(), value)) ++waits_for_[op.index()];
       }
     }
     for (std::uint32_t i = 0; i < claims_.size(); ++i) {
@@ -274,7 +298,7 @@ class Lowering {
       }
     }
     for (std::uint32_t node = 0; node < waits_for_.size(); ++node) {
-      const bool stands_for_itself = node >= op_count() || node_of(node) == node;
+      const bool stands_for_itself = node >= op_count() || claim_of_[node] == kUnclaimed;
       if (stands_for_itself && waits_for_[node] == 0) make_ready(node);
     }
     drain_free();
@@ -321,7 +345,9 @@ class Lowering {
     };
     for (std::uint32_t i = 0; i < program_.ops()[op].result_count(); ++i) {
       const std::uint32_t value = program_.ops()[op].result(i);
-      for (const std::uint32_t reader : facts_.readers[value]) one_less(node_of(reader));
+      for (const std::uint32_t reader : facts_.readers[value]) {
+        if (claim_of_[reader] == kUnclaimed) one_less(reader);
+      }
       for (const std::uint32_t claim : claims_reading_[value]) one_less(op_count() + claim);
     }
   }
@@ -393,6 +419,7 @@ class Lowering {
   ProgramFacts facts_;
   std::vector<Claim> claims_;
   std::vector<std::uint32_t> claim_of_;  // by op, or kUnclaimed
+  std::vector<bool> unused_;             // by op
   std::vector<bool> read_by_claim_;      // by value
   std::vector<Role> roles_;              // by op
   std::vector<Operand> sources_;         // by op: of copies
