@@ -19,6 +19,15 @@ void unary(void* out, const void* a, const void*, const void*, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) to[i] = kFunction(x[i]);
 }
 
+template <Floats (*kFunction)(Floats)>
+void by_lanes(void* out, const void* a, const void*, const void*, std::int64_t n) {
+  auto* to = static_cast<float*>(out);
+  const auto* x = static_cast<const float*>(a);
+  std::int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) store(to + i, kFunction(load(x + i)));
+  if (i < n) store_part(to + i, kFunction(load_part(x + i, n - i)), n - i);
+}
+
 template <class In, class Out, Out (*kFunction)(In, In), ScalarOperand kScalar>
 void binary(void* out, const void* a, const void* b, const void*, std::int64_t n) {
   auto* to = static_cast<Out*>(out);
@@ -233,7 +242,7 @@ ElementwiseFn find_unary(OpKind kind, DType dtype) {
     case OpKind::SQRT:
       return of_f32<sqrt_f32>(dtype);
     case OpKind::EXP:
-      return of_f32<exp_f32>(dtype);
+      return dtype == DType::kF32 ? &by_lanes<exp_f32<Floats>> : nullptr;
     case OpKind::LOG:
       return of_f32<log_f32>(dtype);
     case OpKind::LOG1P:
@@ -243,9 +252,9 @@ ElementwiseFn find_unary(OpKind kind, DType dtype) {
     case OpKind::COS:
       return of_f32<sincos_f32<true>>(dtype);
     case OpKind::TANH:
-      return of_f32<tanh_f32>(dtype);
+      return dtype == DType::kF32 ? &by_lanes<tanh_f32<Floats>> : nullptr;
     case OpKind::SIGMOID:
-      return of_f32<sigmoid_f32>(dtype);
+      return dtype == DType::kF32 ? &by_lanes<sigmoid_f32<Floats>> : nullptr;
     case OpKind::ERF:
       return of_f32<erf_f32>(dtype);
     case OpKind::NOT:

@@ -170,6 +170,19 @@ TEST(CpuMath, SpecialValues) {
   }
 }
 
+// What 1 - tanh(x)^2 is computed from.
+TEST(CpuMath, TanhStaysWithinOne) {
+  for (const Kernels* kernels : all_levels()) {
+    for (const auto& values : {all_of_f32(), dense(2, 10)}) {
+      const std::vector<float> got = apply(*kernels, OpKind::TANH, values);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const float least = std::fabs(values[i]) > 9.1f ? 1.0f : 0.0f, size = std::fabs(got[i]);
+        ASSERT_TRUE(size >= least && size <= 1.0f) << values[i] << " on " << kernels->level;
+      }
+    }
+  }
+}
+
 TEST(CpuMath, DenormalsAreKept) {
   for (const Kernels* kernels : all_levels()) {
     EXPECT_EQ(apply(*kernels, OpKind::ADD, {1e-42f}, {2e-42f})[0], 1e-42f + 2e-42f);
