@@ -13,6 +13,12 @@ std::string group_name(const char* layer, Activation activation) {
   return fmt::format("{}_{}/1", layer, activation_name(activation));
 }
 
+// The parameter at this point of the program: after an optimiser's step, what that step made of it.
+Tensor parameter(Graph& graph, const std::string& name, const Type& type, const Init& init) {
+  graph.state(name, type, init);
+  return graph.current(name);
+}
+
 void require_positive(std::int64_t count, const std::string& name, const char* what) {
   if (count <= 0) throw Error(fmt::format("layer '{}' has {} {}", name, count, what), {}, "ask for at least one");
 }
@@ -25,8 +31,9 @@ Tensor dense(Tensor x, const std::string& name, std::int64_t units, const DenseO
     throw Error(fmt::format("layer '{}' takes a batch, not {}", name, x.type().str()), {}, "give it [batch, features]");
   }
   Graph& graph = x.graph();
-  const Tensor weight = graph.state(name + "/weight", {x.dtype(), {x.dim(-1), units}}, options.weight);
-  const Tensor bias = options.use_bias ? graph.state(name + "/bias", {x.dtype(), {units}}, options.bias) : Tensor{};
+  const Tensor weight = parameter(graph, name + "/weight", {x.dtype(), {x.dim(-1), units}}, options.weight);
+  const Tensor bias =
+      options.use_bias ? parameter(graph, name + "/bias", {x.dtype(), {units}}, options.bias) : Tensor{};
   const Graph::Mark mark(graph, group_name("linear", options.activation), name);
 
   Shape result = x.shape();
@@ -47,8 +54,9 @@ Tensor conv2d(Tensor x, const std::string& name, std::int64_t channels, std::int
   }
   Graph& graph = x.graph();
   const Tensor filter =
-      graph.state(name + "/filter", {x.dtype(), {channels, x.dim(1), kernel, kernel}}, options.filter);
-  const Tensor bias = options.use_bias ? graph.state(name + "/bias", {x.dtype(), {channels}}, options.bias) : Tensor{};
+      parameter(graph, name + "/filter", {x.dtype(), {channels, x.dim(1), kernel, kernel}}, options.filter);
+  const Tensor bias =
+      options.use_bias ? parameter(graph, name + "/bias", {x.dtype(), {channels}}, options.bias) : Tensor{};
   const Graph::Mark mark(graph, group_name("conv2d", options.activation), name);
   Tensor y = thrt::conv2d(x, filter, options.geometry);
   if (bias) y = y + broadcast_in(bias, y.shape(), {1});
@@ -58,8 +66,8 @@ Tensor conv2d(Tensor x, const std::string& name, std::int64_t channels, std::int
 Tensor layer_norm(Tensor x, const std::string& name, const LayerNormOptions& options) {
   Graph& graph = x.graph();
   const Type features{x.dtype(), {x.dim(-1)}};
-  const Tensor weight = graph.state(name + "/weight", features, Init::constant(1.0));
-  const Tensor bias = graph.state(name + "/bias", features, Init::zeros());
+  const Tensor weight = parameter(graph, name + "/weight", features, Init::constant(1.0));
+  const Tensor bias = parameter(graph, name + "/bias", features, Init::zeros());
   const Graph::Mark mark(graph, "layer_norm/1", name);
   const Tensor centred = x - mean(x, {-1}, true);
   const Tensor variance = mean(square(centred), {-1}, true);

@@ -1,6 +1,7 @@
 // Layers: functions that add nodes to the graph of their input. A layer's parameters are state slots NAME/weight and so
 // on, of the input's dtype, so the same call in two graphs (acting and training) gives the same slots, and buffers
-// bound by name are shared.
+// bound by name are shared. A layer reads its parameters as they are at that point of the program: built after an
+// optimiser's step, it sees the new ones.
 //
 //   Tensor h = nn::mlp(observation, "agent/actor", {64, 64}, nn::Activation::kTanh, std::sqrt(2.0));
 //   Tensor logits = nn::dense(h, "agent/actor/head", 2, {.weight = Init::orthogonal(0.01)});
