@@ -343,8 +343,8 @@ const Kernels& kernels() {
   static constexpr const char* kName = "generic";
   static constexpr std::uint32_t kLanes = 4;
 #endif
-  static constexpr Kernels kTable = {kName,   kLanes,       &find_elementwise, &sum_run, &max_run, &matmul_workspace,
-                                     &matmul, &random_words};
+  static constexpr Kernels kTable = {kName,    kLanes,       &find_elementwise, &sum_run,
+                                     &max_run, &plan_matmul, &run_matmul,       &random_words};
   return kTable;
 }
 

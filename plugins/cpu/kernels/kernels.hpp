@@ -3,6 +3,8 @@
 // multiply and add.
 #pragma once
 
+#include "matmul_plan.hpp"
+
 #include <thrt/ir/ops.hpp>
 
 #include <cstdint>
@@ -16,13 +18,6 @@ using ElementwiseFn = void (*)(void* out, const void* a, const void* b, const vo
 // Which operand of a two-operand op is one element, read again for every i.
 enum class ScalarOperand { kNone, kLeft, kRight };
 
-// Row-major C [M, N] = A [M, K] * B [K, N] over `batch` matrices, each following the last one without a gap.
-struct MatmulShape {
-  std::int64_t batch, m, k, n;
-  bool transpose_a;  // A is stored [K, M]
-  bool transpose_b;  // B is stored [N, K]
-};
-
 struct Kernels {
   const char* level;    // "x86-64", "x86-64 avx2", "x86-64 avx512"
   std::uint32_t lanes;  // f32 lanes of a vector register
@@ -35,9 +30,10 @@ struct Kernels {
   void (*sum_run)(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
   void (*max_run)(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
 
-  // Workspace in bytes; a multiple of 64.
-  std::uint64_t (*matmul_workspace)(const MatmulShape& shape);
-  void (*matmul)(const MatmulShape& shape, const float* a, const float* b, float* c, void* workspace);
+  MatmulPlan (*plan_matmul)(const MatmulShape& shape);
+  // One part of a plan's product, of the batch's first matrices. K may not be zero.
+  void (*run_matmul)(const MatmulPlan& plan, const MatmulBlock& block, const float* a, const float* b, float* c,
+                     void* workspace, const MatmulEpilogue& epilogue);
 
   // The first n words of the stream, as philox.h defines them.
   void (*random_words)(const std::uint32_t state[4], std::uint32_t* out, std::int64_t n);

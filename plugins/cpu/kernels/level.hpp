@@ -16,8 +16,9 @@ ElementwiseFn find_elementwise(ir::OpKind kind, ir::DType from, ir::DType to, Sc
 ElementwiseFn find_cast(ir::DType from, ir::DType to);
 void sum_run(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
 void max_run(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
-std::uint64_t matmul_workspace(const MatmulShape& shape);
-void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, void* workspace);
+MatmulPlan plan_matmul(const MatmulShape& shape);
+void run_matmul(const MatmulPlan& plan, const MatmulBlock& block, const float* a, const float* b, float* c,
+                void* workspace, const MatmulEpilogue& epilogue);
 void random_words(const std::uint32_t state[4], std::uint32_t* out, std::int64_t n);
 const Kernels& kernels();
 

@@ -1,263 +1,358 @@
-// f32 matmul. Register tiles of kRows rows by one or two vectors of columns; columns that are strided, or that do not
-// fill a vector, are first packed into panels, zero beyond the edge, in a workspace the caller planned.
+// f32 matmul: which loop fits a shape, and the loops.
 //
-// Why not oneDNN: dnnl_primitive_execute of 2.6 makes six heap allocations in every call, which a launch may not. On one core
-// with AVX-512 (Zen 4) this takes between 0.2 and 1.1 times as long for narrow or short matrices, and 1.0 to 1.2 times as long for large
-// ones; slowest against it where B is transposed and M is small (packing shows) and where K is 2 or 4.
+// Why not oneDNN: dnnl_primitive_execute of 2.6 makes six heap allocations in every call, which a launch may not, and
+// dnnl_sgemm packs both operands whatever their size.
 //
-// This file is compiled with -ffp-contract=fast: a sum's error bound leaves room for fused multiply-adds.
+// Three loops, by shape alone:
+//   kDots     vectors along K: both operands contiguous along it, and few rows or few columns (policy and value heads,
+//             gradients by the input for a few rows)
+//   kSwapped  vectors along M: C's transpose is computed, tile by tile, and turned when it is stored. For a narrow C
+//             with A stored [K, M], and for a big transposed B, which would otherwise be turned whole
+//   kTiles    vectors along N: everything else
 //
-// Three shapes of loop, by size alone:
-//   narrow, N < kLanes / 2 and M > N (policy and value heads)
-//       A stored [M, K] and K >= 2 kLanes: dot products along K
-//       A stored [K, M]: rows of A are vectors along M, so C's transpose is computed
-//   tiled, everything else
+// An element's sum is taken in an order that depends on the shape alone, not on where its tile lies: first over runs of
+// kDepth, then over these. The number of threads and the cut into parts change no bit.
+//
+// The matmul files are compiled with -ffp-contract=fast: a sum's error bound leaves room for fused multiply-adds.
 #include "level.hpp"
+#include "matmul_tile.hpp"
 
 namespace thrt::cpu::THRT_CPU_LEVEL {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 16, kRows = 12;  // 24 accumulators of 32 registers
-#elif defined(__AVX2__)
-constexpr int kLanes = 8, kRows = 6;  // 12 accumulators of 16 registers
-#else
-constexpr int kLanes = 4, kRows = 6;
-#endif
-
-typedef float Vector __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
-
 constexpr std::int64_t kDepth =
-    256;  // K in one pass: a panel of 2 vectors by 256 stays in the first-level cache's reach
+    256;  // K in one pass: a panel of B stays in the second-level cache, a strip of A in the first
 constexpr std::int64_t kColumns = 512;  // N in one pass: 512 x 256 floats are half a megabyte of second-level cache
-constexpr int kPanel = 2 * kLanes;
+constexpr std::int64_t kStrip = 48;     // rows of C between two epilogues; a multiple of all tile heights but 10
 constexpr std::int64_t kUnpackedStride = 512;  // rows of B further apart than this share cache sets and pages badly
+constexpr int kPanel = kMaxVectors * kLanes;
 
-inline Vector load(const float* p) {
-  return *reinterpret_cast<const Vector*>(p);
-}
-inline void store(float* p, Vector v) {
-  *reinterpret_cast<Vector*>(p) = v;
-}
-
-struct Strides {
-  std::int64_t row, column;
+struct Matrix {
+  const float* data;
+  std::int64_t row, column;  // strides
 };
 
-// C[rows x columns] (+)= A * B, B being kVectors vectors wide with `step` between its rows. Columns of C beyond
-// `columns` are not touched.
-template <int kHeight, int kVectors>
-void tile(std::int64_t depth, const float* a, Strides sa, const float* b, std::int64_t step, float* c, Strides sc,
-          std::int64_t columns, bool accumulate) {
-  Vector sum[kHeight][kVectors] = {};
+// How C = A * B is walked; for kSwapped everything but `store_turned` speaks of C's transpose.
+struct Walk {
+  std::int64_t k;
+  Matrix a, b;
+  float* c;
+  std::int64_t c_row;
+  bool store_turned;
+  bool pack_a, pack_b;
+  bool few_rows;  // fewer than kSumsInFlight
+  float* workspace;
+};
+
+struct Panel {
+  const float* rows;
+  std::int64_t step, first, columns;
+  int vectors;
+};
+
+inline std::int64_t smaller(std::int64_t a, std::int64_t b) {
+  return a < b ? a : b;
+}
+inline std::int64_t round_up(std::int64_t n, std::int64_t to) {
+  return (n + to - 1) / to * to;
+}
+
+// depth x columns of B into rows of `width`, zero beyond `columns`.
+void pack(const Matrix& b, std::int64_t depth, std::int64_t columns, std::int64_t width, float* panel) {
+  if (b.column != 1) {
+    transpose_copy<true>(b.data, b.column, columns, depth, panel, width);
+    return;
+  }
   for (std::int64_t k = 0; k < depth; ++k) {
-    Vector column[kVectors];
-    for (int v = 0; v < kVectors; ++v) column[v] = load(b + k * step + v * kLanes);
-    for (int r = 0; r < kHeight; ++r) {
-      const float scalar = a[r * sa.row + k * sa.column];
-      for (int v = 0; v < kVectors; ++v) sum[r][v] += scalar * column[v];
-    }
+    const float* from = b.data + k * b.row;
+    float* to = panel + k * width;
+    std::int64_t j = 0;
+    for (; j + kLanes <= columns; j += kLanes) store(to + j, load(from + j));
+    if (j < columns) store(to + j, load_first(from + j, columns - j));
   }
-  const bool whole = columns == kVectors * kLanes && sc.column == 1;
-  for (int r = 0; r < kHeight; ++r) {
-    float* row = c + r * sc.row;
-    if (whole) {
-      for (int v = 0; v < kVectors; ++v) {
-        store(row + v * kLanes, accumulate ? load(row + v * kLanes) + sum[r][v] : sum[r][v]);
+}
+
+// C[j][i] (+)= tile[i][j], the tile's rows being kPanel apart.
+void store_turned(const float* tile, std::int64_t rows, std::int64_t columns, float* c, std::int64_t c_row,
+                  bool accumulate) {
+  if (rows < 4) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        float& to = c[j * c_row + i];
+        to = accumulate ? to + tile[i * kPanel + j] : tile[i * kPanel + j];
       }
-      continue;
-    }
-    float edge[kVectors * kLanes];
-    for (int v = 0; v < kVectors; ++v) store(edge + v * kLanes, sum[r][v]);
-    for (std::int64_t j = 0; j < columns; ++j) {
-      float& element = row[j * sc.column];
-      element = accumulate ? element + edge[j] : edge[j];
-    }
-  }
-}
-
-template <int kVectors>
-void tile_rows(int rows, std::int64_t depth, const float* a, Strides sa, const float* b, std::int64_t step, float* c,
-               Strides sc, std::int64_t columns, bool accumulate) {
-  switch (rows) {
-#define THRT_ROWS(R)                                                      \
-  case R:                                                                 \
-    tile<R, kVectors>(depth, a, sa, b, step, c, sc, columns, accumulate); \
-    return;
-    THRT_ROWS(1)
-    THRT_ROWS(2)
-    THRT_ROWS(3)
-    THRT_ROWS(4)
-    THRT_ROWS(5)
-    THRT_ROWS(6)
-#if defined(__AVX512F__)
-    THRT_ROWS(7)
-    THRT_ROWS(8)
-    THRT_ROWS(9)
-    THRT_ROWS(10)
-    THRT_ROWS(11)
-    THRT_ROWS(12)
-#endif
-#undef THRT_ROWS
-    default:
-      return;
-  }
-}
-
-// depth x columns of B into a panel whose rows are `width` long, zero beyond `columns`.
-void pack(const float* b, Strides sb, std::int64_t depth, std::int64_t columns, int width, float* panel) {
-  if (sb.column == 1) {
-    for (std::int64_t k = 0; k < depth; ++k) {
-      const float* from = b + k * sb.row;
-      float* to = panel + k * width;
-      for (std::int64_t j = 0; j < columns; ++j) to[j] = from[j];
-      for (std::int64_t j = columns; j < width; ++j) to[j] = 0.0f;
     }
     return;
   }
-  for (std::int64_t j = 0; j < columns; ++j) {
-    const float* from = b + j * sb.column;
-    for (std::int64_t k = 0; k < depth; ++k) panel[k * width + j] = from[k * sb.row];
-  }
-  for (std::int64_t j = columns; j < width; ++j) {
-    for (std::int64_t k = 0; k < depth; ++k) panel[k * width + j] = 0.0f;
-  }
-}
-
-inline bool reads_in_place(Strides sb, std::int64_t columns, int width) {
-  return sb.column == 1 && columns == width && sb.row <= kUnpackedStride;
-}
-
-void tiled(std::int64_t m, std::int64_t depth_all, std::int64_t n, const float* a, Strides sa, const float* b,
-           Strides sb, float* c, Strides sc, float* workspace) {
-  struct Panel {
-    const float* rows;
-    std::int64_t step, first, columns;
-    int vectors;
-  };
-  Panel panels[kColumns / kPanel + 1];
-  for (std::int64_t n0 = 0; n0 < n; n0 += kColumns) {
-    const std::int64_t n1 = n0 + kColumns < n ? n0 + kColumns : n;
-    for (std::int64_t k0 = 0; k0 < depth_all; k0 += kDepth) {
-      const std::int64_t depth = k0 + kDepth < depth_all ? kDepth : depth_all - k0;
-      int count = 0;
-      float* free = workspace;
-      for (std::int64_t j = n0; j < n1; j += kPanel) {
-        const std::int64_t columns = j + kPanel < n1 ? kPanel : n1 - j;
-        const int vectors = columns > kLanes ? 2 : 1;
-        const int width = vectors * kLanes;
-        const float* from = b + k0 * sb.row + j * sb.column;
-        if (reads_in_place(sb, columns, width)) {
-          panels[count++] = Panel{from, sb.row, j, columns, vectors};
+  for (std::int64_t i = 0; i < rows; i += kLanes) {
+    const std::int64_t height = smaller(rows - i, kLanes);
+    for (std::int64_t j = 0; j < columns; j += kLanes) {
+      const std::int64_t width = smaller(columns - j, kLanes);
+      Vector block[kLanes];
+      for (int r = 0; r < kLanes; ++r) block[r] = r < height ? load(tile + (i + r) * kPanel + j) : Vector{};
+      transpose(block);
+      for (int r = 0; r < width; ++r) {
+        float* to = c + (j + r) * c_row + i;
+        if (height == kLanes) {
+          store(to, accumulate ? load(to) + block[r] : block[r]);
         } else {
-          pack(from, sb, depth, columns, width, free);
-          panels[count++] = Panel{free, width, j, columns, vectors};
-          free += depth * width;
+          store_first(to, accumulate ? load_first(to, height) + block[r] : block[r], height);
         }
       }
-      for (std::int64_t i = 0; i < m;) {
-        const std::int64_t left = m - i;
-        // Two even tiles instead of a full one and a sliver.
-        const int rows = static_cast<int>(left >= 2 * kRows || left == kRows ? kRows
-                                          : left > kRows                     ? (left + 1) / 2
-                                                                             : left);
-        for (int p = 0; p < count; ++p) {
-          const Panel& panel = panels[p];
-          const float* a_tile = a + i * sa.row + k0 * sa.column;
-          float* c_tile = c + i * sc.row + panel.first * sc.column;
-          const auto run = panel.vectors == 2 ? &tile_rows<2> : &tile_rows<1>;
-          run(rows, depth, a_tile, sa, panel.rows, panel.step, c_tile, sc, panel.columns, k0 > 0);
+    }
+  }
+}
+
+// The panels of B's columns [n0, n1) for k in [k0, k0 + depth); packs those that cannot be read where they are.
+int make_panels(const Walk& walk, std::int64_t k0, std::int64_t depth, std::int64_t n0, std::int64_t n1, Panel* panels,
+                float* free) {
+  int count = 0;
+  for (std::int64_t j = n0; j < n1; j += kPanel) {
+    const std::int64_t columns = smaller(n1 - j, kPanel);
+    const auto vectors = static_cast<int>((columns + kLanes - 1) / kLanes);
+    const std::int64_t width = vectors * kLanes;
+    const Matrix from = {walk.b.data + k0 * walk.b.row + j * walk.b.column, walk.b.row, walk.b.column};
+    if (!walk.pack_b && (kHasMasks || columns == width)) {
+      panels[count++] = Panel{from.data, from.row, j, columns, vectors};
+    } else {
+      pack(from, depth, columns, width, free);
+      panels[count++] = Panel{free, width, j, columns, vectors};
+      free += depth * width;
+    }
+  }
+  return count;
+}
+
+// One panel against rows [i0, i1), in tiles of as even a height as can be.
+void run_panel(const Walk& walk, const Matrix& a, std::int64_t depth, const Panel& panel, std::int64_t i0,
+               std::int64_t i1, bool accumulate) {
+  const std::int64_t last = panel.columns - (panel.vectors - 1) * kLanes;
+  const TileRow& tiles = (walk.few_rows ? kFewRowTiles : kTiles)[last == kLanes ? 0 : 1][panel.vectors - 1];
+  alignas(64) float turned[kTallest * kPanel];
+  TileArguments t{depth,
+                  a.data,
+                  a.row,
+                  a.column,
+                  panel.rows,
+                  panel.step,
+                  walk.store_turned ? turned : walk.c + i0 * walk.c_row + panel.first,
+                  walk.store_turned ? kPanel : walk.c_row,
+                  last,
+                  accumulate && !walk.store_turned};
+  const std::int64_t rows = i1 - i0;
+  const std::int64_t count = (rows + kMaxRows[panel.vectors] - 1) / kMaxRows[panel.vectors];
+  const std::int64_t height = rows / count, higher = rows % count;
+  std::int64_t i = i0;
+  for (std::int64_t each = 0; each < count; ++each) {
+    const std::int64_t h = each < higher ? height + 1 : height;
+    tiles.rows[h](t);
+    t.a += h * a.row;
+    if (walk.store_turned) {
+      store_turned(turned, h, panel.columns, walk.c + panel.first * walk.c_row + i, walk.c_row, accumulate);
+    } else {
+      t.c += h * walk.c_row;
+    }
+    i += h;
+  }
+}
+
+void tiles(const Walk& walk, const MatmulBlock& block, const MatmulEpilogue& epilogue) {
+  Panel panels[kColumns / kPanel + 1];
+  for (std::int64_t n0 = block.j0; n0 < block.j1; n0 += kColumns) {
+    const std::int64_t n1 = smaller(n0 + kColumns, block.j1);
+    for (std::int64_t k0 = 0; k0 < walk.k; k0 += kDepth) {
+      const std::int64_t depth = smaller(walk.k - k0, kDepth);
+      float* packed_a = walk.workspace;
+      const int count =
+          make_panels(walk, k0, depth, n0, n1, panels, walk.workspace + (walk.pack_a ? kStrip * kDepth : 0));
+      for (std::int64_t i0 = block.i0; i0 < block.i1; i0 += kStrip) {
+        const std::int64_t i1 = smaller(i0 + kStrip, block.i1);
+        Matrix a = {walk.a.data + i0 * walk.a.row + k0 * walk.a.column, walk.a.row, walk.a.column};
+        if (walk.pack_a) {
+          pack(Matrix{a.data, a.column, a.row}, depth, i1 - i0, kStrip, packed_a);
+          a = {packed_a, 1, kStrip};
         }
-        i += rows;
+        for (int p = 0; p < count; ++p) run_panel(walk, a, depth, panels[p], i0, i1, k0 > 0);
+        if (epilogue.run != nullptr && k0 + depth == walk.k) {
+          epilogue.run(epilogue.self, walk.store_turned ? MatmulBlock{n0, n1, i0, i1} : MatmulBlock{i0, i1, n0, n1});
+        }
       }
     }
   }
 }
 
-inline float sum_of(Vector v) {
-  float lanes[kLanes];
-  store(lanes, v);
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
-  }
-  return lanes[0];
+// kRows rows of A by kColumnsAtOnce rows of B (that is, columns of the product), all contiguous along K. Rows past the
+// edge repeat the last one; their sums are dropped.
+template <int kRows, int kColumnsAtOnce>
+void dot_tile(const float* const* a, const float* const* b, std::int64_t depth, float* sums) {
+  static_assert(kRows * kColumnsAtOnce <= kLanes);
+  Vector sum[kLanes] = {};
+  std::int64_t k = 0;
+  const auto step = [&](const auto& read) {
+    Vector column[kColumnsAtOnce];
+#pragma GCC unroll 16
+    for (int j = 0; j < kColumnsAtOnce; ++j) column[j] = read(b[j] + k);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      const Vector row = read(a[i] + k);
+#pragma GCC unroll 16
+      for (int j = 0; j < kColumnsAtOnce; ++j) sum[i * kColumnsAtOnce + j] += row * column[j];
+    }
+  };
+  for (; k + kLanes <= depth; k += kLanes) step([](const float* p) { return load(p); });
+  if (k < depth) step([left = depth - k](const float* p) { return load_first(p, left); });
+  store(sums, sums_of(sum));
 }
 
-// Rows of A and columns of B (given as `b`, N rows of K) are both contiguous along K: one dot product each, four rows
-// of A together so that their sums overlap.
-void dots(std::int64_t m, std::int64_t depth, std::int64_t n, const float* a, const float* b, float* c) {
-  const std::int64_t whole = depth - depth % kLanes;
-  for (std::int64_t i = 0; i < m; i += 4) {
-    const int rows = static_cast<int>(m - i < 4 ? m - i : 4);
-    const float* row[4];
-    for (int r = 0; r < 4; ++r) row[r] = a + (i + (r < rows ? r : 0)) * depth;
-    for (std::int64_t j = 0; j < n; ++j) {
-      const float* other = b + j * depth;
-      Vector s0 = {}, s1 = {}, s2 = {}, s3 = {};
-      for (std::int64_t k = 0; k < whole; k += kLanes) {
-        const Vector y = load(other + k);
-        s0 += load(row[0] + k) * y;
-        s1 += load(row[1] + k) * y;
-        s2 += load(row[2] + k) * y;
-        s3 += load(row[3] + k) * y;
+using DotFn = void (*)(const float* const* a, const float* const* b, std::int64_t depth, float* sums);
+struct DotTile {
+  int rows, columns;
+  DotFn run;
+};
+#define THRT_DOT(R, C) \
+  { R, C, &dot_tile<R, C> }
+constexpr DotTile kDotTiles[] = {
+#if defined(__AVX512F__)
+    THRT_DOT(16, 1), THRT_DOT(8, 2), THRT_DOT(5, 3), THRT_DOT(4, 4), THRT_DOT(3, 5), THRT_DOT(2, 8), THRT_DOT(1, 16),
+#elif defined(__AVX2__)
+    THRT_DOT(8, 1), THRT_DOT(4, 2), THRT_DOT(2, 3), THRT_DOT(2, 4), THRT_DOT(1, 8),
+#else
+    THRT_DOT(4, 1),
+    THRT_DOT(2, 2),
+    THRT_DOT(1, 4),
+#endif
+};
+#undef THRT_DOT
+
+inline std::int64_t tiles_needed(const DotTile& tile, std::int64_t m, std::int64_t n) {
+  return (m + tile.rows - 1) / tile.rows * ((n + tile.columns - 1) / tile.columns);
+}
+
+// The one that needs the fewest.
+const DotTile& dot_tile_for(std::int64_t m, std::int64_t n) {
+  const DotTile* best = &kDotTiles[0];
+  for (const DotTile& tile : kDotTiles) {
+    const std::int64_t needed = tiles_needed(tile, m, n), least = tiles_needed(*best, m, n);
+    if (needed < least || (needed == least && tile.rows + tile.columns < best->rows + best->columns)) best = &tile;
+  }
+  return *best;
+}
+
+// `b` holds N rows of K.
+void dots(const MatmulShape& shape, const MatmulBlock& block, const float* a, const float* b, float* c,
+          const MatmulEpilogue& epilogue) {
+  const DotTile& tile = dot_tile_for(block.i1 - block.i0, block.j1 - block.j0);
+  std::int64_t done = block.i0;
+  for (std::int64_t i = block.i0; i < block.i1; i += tile.rows) {
+    const std::int64_t rows = smaller(tile.rows, block.i1 - i);
+    const float* a_rows[kLanes];
+    for (int r = 0; r < tile.rows; ++r) a_rows[r] = a + (i + smaller(r, rows - 1)) * shape.k;
+    for (std::int64_t j = block.j0; j < block.j1; j += tile.columns) {
+      const std::int64_t columns = smaller(tile.columns, block.j1 - j);
+      const float* b_rows[kLanes];
+      for (int s = 0; s < tile.columns; ++s) b_rows[s] = b + (j + smaller(s, columns - 1)) * shape.k;
+      alignas(64) float sums[kLanes];
+      tile.run(a_rows, b_rows, shape.k, sums);
+      float* corner = c + i * shape.n + j;
+      if (columns == tile.columns && (rows == 1 || columns == shape.n)) {
+        store_first(corner, load(sums), rows * columns);
+        continue;
       }
-      float sums[4] = {sum_of(s0), sum_of(s1), sum_of(s2), sum_of(s3)};
-      for (std::int64_t k = whole; k < depth; ++k) {
-        for (int r = 0; r < 4; ++r) sums[r] += row[r][k] * other[k];
-      }
-      for (int r = 0; r < rows; ++r) c[(i + r) * n + j] = sums[r];
+      for (std::int64_t r = 0; r < rows; ++r)
+        store_first(corner + r * shape.n, load_first(sums + r * tile.columns, columns), columns);
+    }
+    const std::int64_t end = i + rows;
+    if (epilogue.run != nullptr && (end == block.i1 || end - done >= kStrip)) {
+      epilogue.run(epilogue.self, MatmulBlock{done, end, block.j0, block.j1});
+      done = end;
     }
   }
 }
 
-inline bool is_narrow(const MatmulShape& shape) {
-  return shape.n < kLanes / 2 && shape.m > shape.n;
-}
-inline bool uses_dots(const MatmulShape& shape) {
-  return is_narrow(shape) && !shape.transpose_a && shape.k >= 2 * kLanes;
-}
-inline bool computes_transpose(const MatmulShape& shape) {
-  return is_narrow(shape) && shape.transpose_a;
+bool takes_dots(const MatmulShape& s) {
+  if (s.transpose_a || s.k < 2 * kLanes) return false;
+  if (s.n < kLanes / 2 && s.m > s.n) return true;
+  return s.transpose_b && s.m <= kLanes / 2;
 }
 
-inline std::int64_t panel_floats(std::int64_t k, std::int64_t n) {
-  const std::int64_t depth = k < kDepth ? k : kDepth;
-  const std::int64_t columns = n < kColumns ? n : kColumns;
-  return depth * ((columns + kPanel - 1) / kPanel * kPanel);
+bool takes_swapped(const MatmulShape& s) {
+  if (s.transpose_a && s.n < kLanes / 2 && s.m > s.n) return true;
+  if (s.transpose_a || !s.transpose_b || s.m % kLanes != 0 || s.k < 2 * kLanes) return false;
+  // Turning B costs a part in M of the product; turning A and C, a part in N and one in K.
+  return 4.0 / static_cast<double>(s.n) + 5.0 / static_cast<double>(s.k) < 4.0 / static_cast<double>(s.m);
 }
 
-void one(const MatmulShape& shape, const float* a, const float* b, float* c, float* workspace) {
-  const Strides sa = shape.transpose_a ? Strides{1, shape.m} : Strides{shape.k, 1};
-  const Strides sb = shape.transpose_b ? Strides{1, shape.k} : Strides{shape.n, 1};
-  if (uses_dots(shape)) {
-    const float* rows = b;
-    if (!shape.transpose_b) {
-      for (std::int64_t j = 0; j < shape.n; ++j) {
-        for (std::int64_t k = 0; k < shape.k; ++k) workspace[j * shape.k + k] = b[k * shape.n + j];
-      }
-      rows = workspace;
-    }
-    dots(shape.m, shape.k, shape.n, a, rows, c);
-  } else if (computes_transpose(shape)) {
-    tiled(shape.n, shape.k, shape.m, b, Strides{sb.column, sb.row}, a, Strides{sa.column, sa.row}, c,
-          Strides{1, shape.n}, workspace);
-  } else {
-    tiled(shape.m, shape.k, shape.n, a, sa, b, sb, c, Strides{shape.n, 1}, workspace);
+Walk walk_of(const MatmulPlan& plan, const float* a, const float* b, float* c, float* workspace) {
+  const MatmulShape& s = plan.shape;
+  Walk walk{};
+  walk.k = s.k;
+  walk.a = s.transpose_a ? Matrix{a, 1, s.m} : Matrix{a, s.k, 1};
+  walk.b = s.transpose_b ? Matrix{b, 1, s.k} : Matrix{b, s.n, 1};
+  walk.c = c;
+  walk.c_row = s.n;
+  walk.workspace = workspace;
+  std::int64_t rows = s.m, columns = s.n;
+  if (plan.loop == MatmulLoop::kSwapped) {
+    const Matrix left = {b, walk.b.column, walk.b.row};
+    walk.b = {a, walk.a.column, walk.a.row};
+    walk.a = left;
+    walk.store_turned = true;
+    rows = s.n;
+    columns = s.m;
   }
+  walk.few_rows = rows < kSumsInFlight;
+  walk.pack_a = walk.a.column != 1 && walk.a.column > 64 && columns >= 2 * kPanel;
+  walk.pack_b = walk.b.column != 1 || (walk.b.row > kUnpackedStride && rows >= 2 * kStrip);
+  return walk;
 }
 
 }  // namespace
 
-std::uint64_t matmul_workspace(const MatmulShape& shape) {
-  std::int64_t floats = panel_floats(shape.k, computes_transpose(shape) ? shape.m : shape.n);
-  if (uses_dots(shape)) floats = shape.transpose_b ? 0 : shape.k * shape.n;
-  return (static_cast<std::uint64_t>(floats) * sizeof(float) + 63) / 64 * 64;
+MatmulPlan plan_matmul(const MatmulShape& shape) {
+  MatmulPlan plan{};
+  plan.shape = shape;
+  plan.loop = takes_dots(shape) ? MatmulLoop::kDots : takes_swapped(shape) ? MatmulLoop::kSwapped : MatmulLoop::kTiles;
+  std::int64_t floats = 0;
+  const Walk walk = walk_of(plan, nullptr, nullptr, nullptr, nullptr);
+  if (plan.loop == MatmulLoop::kDots) {
+    floats = shape.transpose_b || shape.n == 1 ? 0 : shape.k * shape.n;
+    plan.cut_columns = shape.n > shape.m && shape.transpose_b;
+    plan.row_multiple = plan.column_multiple = kLanes;
+  } else {
+    const bool swapped = plan.loop == MatmulLoop::kSwapped;
+    const std::int64_t columns = smaller(swapped ? shape.m : shape.n, kColumns);
+    const std::int64_t panels = !kHasMasks || walk.pack_b ? smaller(shape.k, kDepth) * round_up(columns, kLanes) : 0;
+    floats = panels + (walk.pack_a ? kStrip * kDepth : 0);
+    // A part packs its own share of what has to be packed, and reads the rest where it is.
+    plan.cut_columns = swapped ? shape.n >= 2 * kStrip : walk.pack_b || shape.m < 2 * kStrip;
+    // The panels of a product of few rows must stay what they are without the cut: how they sum depends on their width.
+    plan.row_multiple = swapped && shape.n < kSumsInFlight ? kPanel : 2 * kLanes;
+    plan.column_multiple = !swapped && shape.m < kSumsInFlight ? kPanel : 2 * kLanes;
+  }
+  plan.workspace = static_cast<std::uint64_t>(round_up(floats, 16)) * sizeof(float);
+  const double products = static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
+                          static_cast<double>(shape.k) * static_cast<double>(shape.n);
+  plan.nanoseconds = 50.0 + products / (kLanes * 3.0);
+  return plan;
 }
 
-void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, void* workspace) {
-  for (std::int64_t i = 0; i < shape.batch; ++i) {
-    one(shape, a + i * shape.m * shape.k, b + i * shape.k * shape.n, c + i * shape.m * shape.n,
-        static_cast<float*>(workspace));
+void run_matmul(const MatmulPlan& plan, const MatmulBlock& block, const float* a, const float* b, float* c,
+                void* workspace, const MatmulEpilogue& epilogue) {
+  const MatmulShape& s = plan.shape;
+  auto* floats = static_cast<float*>(workspace);
+  if (plan.loop == MatmulLoop::kDots) {
+    if (!s.transpose_b && s.n > 1) {
+      transpose_copy<false>(b, s.n, s.k, s.n, floats, s.k);
+      b = floats;
+    }
+    dots(s, block, a, b, c, epilogue);
+    return;
+  }
+  const Walk walk = walk_of(plan, a, b, c, floats);
+  if (plan.loop == MatmulLoop::kSwapped) {
+    tiles(walk, MatmulBlock{block.j0, block.j1, block.i0, block.i1}, epilogue);
+  } else {
+    tiles(walk, block, epilogue);
   }
 }
 

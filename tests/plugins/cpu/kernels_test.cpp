@@ -1,4 +1,4 @@
-// Casts, integer arithmetic, sums, matmul and random words on every instruction-set level, against plain loops.
+// Casts, integer arithmetic, sums and random words on every instruction-set level, against plain loops.
 #include "kernel_levels.hpp"
 
 #include <thrt/philox.h>
@@ -226,52 +226,6 @@ TEST(CpuReduce, RunsOfAllLengths) {
         float best = -2.0f;
         k->max_run(DType::kF32, &best, y.data(), n);
         EXPECT_TRUE(std::isnan(best)) << n << " " << bad;
-      }
-    }
-  }
-}
-
-TEST(CpuMatmul, OddSizesAndTransposesAgainstF64) {
-  std::mt19937 random(3);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  const std::int64_t sizes[][3] = {{1, 1, 1},     {1, 7, 1},   {3, 5, 2},    {13, 1, 17},  {12, 64, 32}, {25, 33, 48},
-                                   {64, 4, 64},   {7, 64, 2},  {64, 7, 3},   {2, 300, 65}, {70, 64, 1},  {5, 600, 7},
-                                   {31, 17, 530}, {24, 2, 33}, {256, 64, 2}, {4, 40, 6},   {9, 257, 20}, {1, 64, 100}};
-  for (const auto& size : sizes) {
-    for (const bool ta : {false, true}) {
-      for (const bool tb : {false, true}) {
-        const MatmulShape shape{2, size[0], size[1], size[2], ta, tb};
-        const std::int64_t m = shape.m, k = shape.k, n = shape.n;
-        std::vector<float> a(static_cast<std::size_t>(2 * m * k)), b(static_cast<std::size_t>(2 * k * n));
-        for (float& each : a) each = uniform(random);
-        for (float& each : b) each = uniform(random);
-        for (const Kernels* kernels : all_levels()) {
-          // One element more behind the result and the workspace: neither may be written past.
-          std::vector<float> c(static_cast<std::size_t>(2 * m * n) + 1, 77.0f);
-          std::vector<float> workspace(kernels->matmul_workspace(shape) / 4 + 1, 78.0f);
-          kernels->matmul(shape, a.data(), b.data(), c.data(), workspace.data());
-          EXPECT_EQ(c.back(), 77.0f);
-          EXPECT_EQ(workspace.back(), 78.0f);
-          for (std::int64_t batch = 0; batch < 2; ++batch) {
-            for (std::int64_t i = 0; i < m; ++i) {
-              for (std::int64_t j = 0; j < n; ++j) {
-                double exact = 0, magnitude = 0;
-                for (std::int64_t p = 0; p < k; ++p) {
-                  const double term =
-                      static_cast<double>(a[static_cast<std::size_t>(batch * m * k + (ta ? p * m + i : i * k + p))]) *
-                      static_cast<double>(b[static_cast<std::size_t>(batch * k * n + (tb ? j * k + p : p * n + j))]);
-                  exact += term;
-                  magnitude += std::fabs(term);
-                }
-                ASSERT_LE(
-                    std::fabs(static_cast<double>(c[static_cast<std::size_t>(batch * m * n + i * n + j)]) - exact),
-                    static_cast<double>(k) * 0x1p-24 * magnitude + 1e-30)
-                    << kernels->level << " " << m << "x" << k << "x" << n << " " << ta << tb << " at " << i << ", "
-                    << j;
-              }
-            }
-          }
-        }
       }
     }
   }

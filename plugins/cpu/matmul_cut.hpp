@@ -1,0 +1,20 @@
+// How the work of one product is shared among threads.
+#pragma once
+
+#include "kernels/kernels.hpp"
+
+#include <vector>
+
+namespace thrt::cpu {
+
+struct MatmulCut {
+  MatmulPlan plan;
+  std::vector<MatmulBlock> blocks;  // that cover C: one for each part
+
+  std::uint64_t scratch_bytes() const { return plan.workspace * blocks.size(); }
+};
+
+// As many parts as there are threads and as is worth it. `only_columns`: each part has whole columns of C.
+MatmulCut cut_matmul(const MatmulPlan& plan, int threads, bool only_columns = false);
+
+}  // namespace thrt::cpu
