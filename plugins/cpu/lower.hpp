@@ -19,6 +19,7 @@ Step lower_reduce(const sdk::OpView& op, const CompileSettings& settings);
 Step lower_argmax(const sdk::OpView& op);
 Step lower_argsort(const sdk::OpView& op);
 MatmulShape matmul_shape(const sdk::OpView& op);
+MatmulPlan plan_product(const MatmulShape& shape, const CompileSettings& settings);
 Step lower_matmul(const sdk::OpView& op, const CompileSettings& settings);
 Step lower_random_bits(const sdk::OpView& op, const CompileSettings& settings);
 Step lower_convolution(const sdk::OpView& op, const CompileSettings& settings);

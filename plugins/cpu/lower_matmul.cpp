@@ -19,6 +19,10 @@ MatmulShape matmul_shape(const sdk::OpView& op) {
   return shape;
 }
 
+MatmulPlan plan_product(const MatmulShape& shape, const CompileSettings& settings) {
+  return settings.kernels->plan_matmul(shape);
+}
+
 Step lower_matmul(const sdk::OpView& op, const CompileSettings& settings) {
   Step step = step_of(op);
   const MatmulShape shape = matmul_shape(op);
@@ -30,24 +34,24 @@ Step lower_matmul(const sdk::OpView& op, const CompileSettings& settings) {
     };
     return step;
   }
-  const MatmulCut cut = cut_matmul(settings.kernels->plan_matmul(shape), settings.threads);
+  const MatmulCut cut = cut_matmul(plan_product(shape, settings), settings.threads);
   step.memory.scratch_bytes = cut.scratch_bytes();
   step.parts = static_cast<std::uint32_t>(cut.blocks.size());
   step.cost = cut.plan.nanoseconds;
-  step.bind = [cut, run = settings.kernels->run_matmul, x = op.operand(0), y = op.operand(1), result = op.result()](
-                  const Addresses& addresses, std::byte* scratch) {
+  step.bind = [cut, x = op.operand(0), y = op.operand(1), result = op.result()](const Addresses& addresses,
+                                                                                std::byte* scratch) {
     const auto* a = reinterpret_cast<const float*>(addresses.of(x));
     const auto* b = reinterpret_cast<const float*>(addresses.of(y));
     auto* c = reinterpret_cast<float*>(addresses.of(result));
     Work work;
     for (std::size_t part = 0; part < cut.blocks.size(); ++part) {
-      work.parts.emplace_back(
-          [plan = cut.plan, block = cut.blocks[part], run, a, b, c, workspace = scratch + part * cut.plan.workspace] {
-            const MatmulShape& s = plan.shape;
-            for (std::int64_t i = 0; i < s.batch; ++i) {
-              run(plan, block, a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n, workspace, MatmulEpilogue{});
-            }
-          });
+      work.parts.emplace_back([plan = cut.plan, block = cut.blocks[part], a, b, c,
+                               workspace = scratch + part * cut.plan.workspace] {
+        const MatmulShape& s = plan.shape;
+        for (std::int64_t i = 0; i < s.batch; ++i) {
+          plan.run(plan, block, a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n, workspace, MatmulEpilogue{});
+        }
+      });
     }
     return work;
   };

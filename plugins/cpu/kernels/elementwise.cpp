@@ -344,7 +344,7 @@ const Kernels& kernels() {
   static constexpr std::uint32_t kLanes = 4;
 #endif
   static constexpr Kernels kTable = {kName,    kLanes,       &find_elementwise, &sum_run,
-                                     &max_run, &plan_matmul, &run_matmul,       &random_words};
+                                     &max_run, &plan_matmul, &add_rows,         &random_words};
   return kTable;
 }
 

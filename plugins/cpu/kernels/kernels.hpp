@@ -31,9 +31,10 @@ struct Kernels {
   void (*max_run)(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
 
   MatmulPlan (*plan_matmul)(const MatmulShape& shape);
-  // One part of a plan's product, of the batch's first matrices. K may not be zero.
-  void (*run_matmul)(const MatmulPlan& plan, const MatmulBlock& block, const float* a, const float* b, float* c,
-                     void* workspace, const MatmulEpilogue& epilogue);
+  // sum[j] += x[0][j] + ... + x[rows - 1][j], one row after another, rows of x being `stride` apart; `first` takes sum as
+  // zero.
+  void (*add_rows)(float* sum, const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns,
+                   bool first);
 
   // The first n words of the stream, as philox.h defines them.
   void (*random_words)(const std::uint32_t state[4], std::uint32_t* out, std::int64_t n);

@@ -20,11 +20,11 @@
 namespace thrt::cpu::THRT_CPU_LEVEL {
 namespace {
 
-constexpr std::int64_t kDepth =
-    256;  // K in one pass: a panel of B stays in the second-level cache, a strip of A in the first
-constexpr std::int64_t kColumns = 512;  // N in one pass: 512 x 256 floats are half a megabyte of second-level cache
-constexpr std::int64_t kStrip = 48;     // rows of C between two epilogues; a multiple of all tile heights but 10
-constexpr std::int64_t kUnpackedStride = 512;  // rows of B further apart than this share cache sets and pages badly
+// K and N in one pass: a pass of B takes half a megabyte of second-level cache.
+constexpr std::int64_t kDepth = 256;
+constexpr std::int64_t kColumns = 512;
+constexpr std::int64_t kStrip = 48;            // rows of C between two epilogues; a multiple of all tile heights but 10
+constexpr std::int64_t kUnpackedStride = 512;  // rows of B this far apart and more share cache sets and pages badly
 constexpr int kPanel = kMaxVectors * kLanes;
 
 struct Matrix {
@@ -270,7 +270,7 @@ void dots(const MatmulShape& shape, const MatmulBlock& block, const float* a, co
 }
 
 bool takes_dots(const MatmulShape& s) {
-  if (s.transpose_a || s.k < 2 * kLanes) return false;
+  if (s.transpose_a || s.k < (s.n == 1 && kHasMasks ? 4 : 2 * kLanes)) return false;
   if (s.n < kLanes / 2 && s.m > s.n) return true;
   return s.transpose_b && s.m <= kLanes / 2;
 }
@@ -302,8 +302,28 @@ Walk walk_of(const MatmulPlan& plan, const float* a, const float* b, float* c, f
   }
   walk.few_rows = rows < kSumsInFlight;
   walk.pack_a = walk.a.column != 1 && walk.a.column > 64 && columns >= 2 * kPanel;
-  walk.pack_b = walk.b.column != 1 || (walk.b.row > kUnpackedStride && rows >= 2 * kStrip);
+  walk.pack_b = walk.b.column != 1 || (walk.b.row >= kUnpackedStride && rows >= 2 * kStrip);
   return walk;
+}
+
+void run_f32(const MatmulPlan& plan, const MatmulBlock& block, const float* a, const float* b, float* c,
+             void* workspace, const MatmulEpilogue& epilogue) {
+  const MatmulShape& s = plan.shape;
+  auto* floats = static_cast<float*>(workspace);
+  if (plan.loop == MatmulLoop::kDots) {
+    if (!s.transpose_b && s.n > 1) {
+      transpose_copy<false>(b, s.n, s.k, s.n, floats, s.k);
+      b = floats;
+    }
+    dots(s, block, a, b, c, epilogue);
+    return;
+  }
+  const Walk walk = walk_of(plan, a, b, c, floats);
+  if (plan.loop == MatmulLoop::kSwapped) {
+    tiles(walk, MatmulBlock{block.j0, block.j1, block.i0, block.i1}, epilogue);
+  } else {
+    tiles(walk, block, epilogue);
+  }
 }
 
 }  // namespace
@@ -311,6 +331,7 @@ Walk walk_of(const MatmulPlan& plan, const float* a, const float* b, float* c, f
 MatmulPlan plan_matmul(const MatmulShape& shape) {
   MatmulPlan plan{};
   plan.shape = shape;
+  plan.run = &run_f32;
   plan.loop = takes_dots(shape) ? MatmulLoop::kDots : takes_swapped(shape) ? MatmulLoop::kSwapped : MatmulLoop::kTiles;
   std::int64_t floats = 0;
   const Walk walk = walk_of(plan, nullptr, nullptr, nullptr, nullptr);
@@ -336,23 +357,16 @@ MatmulPlan plan_matmul(const MatmulShape& shape) {
   return plan;
 }
 
-void run_matmul(const MatmulPlan& plan, const MatmulBlock& block, const float* a, const float* b, float* c,
-                void* workspace, const MatmulEpilogue& epilogue) {
-  const MatmulShape& s = plan.shape;
-  auto* floats = static_cast<float*>(workspace);
-  if (plan.loop == MatmulLoop::kDots) {
-    if (!s.transpose_b && s.n > 1) {
-      transpose_copy<false>(b, s.n, s.k, s.n, floats, s.k);
-      b = floats;
+void add_rows(float* sum, const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, bool first) {
+  for (std::int64_t j = 0; j < columns; j += kLanes) {
+    const std::int64_t width = smaller(columns - j, kLanes);
+    Vector total = first ? Vector{} : load_first(sum + j, width);
+    if (width == kLanes) {
+      for (std::int64_t i = 0; i < rows; ++i) total += load(x + i * stride + j);
+    } else {
+      for (std::int64_t i = 0; i < rows; ++i) total += load_first(x + i * stride + j, width);
     }
-    dots(s, block, a, b, c, epilogue);
-    return;
-  }
-  const Walk walk = walk_of(plan, a, b, c, floats);
-  if (plan.loop == MatmulLoop::kSwapped) {
-    tiles(walk, MatmulBlock{block.j0, block.j1, block.i0, block.i1}, epilogue);
-  } else {
-    tiles(walk, block, epilogue);
+    store_first(sum + j, total, width);
   }
 }
 

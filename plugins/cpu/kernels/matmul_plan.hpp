@@ -31,8 +31,15 @@ enum class MatmulLoop {
   kBf16,     // kTiles over operands rounded to bf16, pairs of K at a time
 };
 
+struct MatmulPlan;
+
+// One part of a plan's product, of the batch's first matrices. K may not be zero.
+using MatmulFn = void (*)(const MatmulPlan& plan, const MatmulBlock& block, const float* a, const float* b, float* c,
+                          void* workspace, const MatmulEpilogue& epilogue);
+
 struct MatmulPlan {
   MatmulShape shape;
+  MatmulFn run;
   MatmulLoop loop;
   // How C may be cut into parts that run at once: best along columns, else along rows; in multiples of so many. Neither
   // the cut nor the number of parts changes a bit of the result.

@@ -68,7 +68,7 @@ std::vector<float> run(const Kernels& kernels, const Product& product, const Mat
   std::vector<float> c = guarded(product.exact.size());
   for (const MatmulBlock& block : cut.blocks) {
     std::vector<float> workspace = guarded(cut.plan.workspace / 4);
-    kernels.run_matmul(cut.plan, block, product.a.data() + kGuard, product.b.data() + kGuard, c.data() + kGuard,
+    cut.plan.run(cut.plan, block, product.a.data() + kGuard, product.b.data() + kGuard, c.data() + kGuard,
                        workspace.data() + kGuard, epilogue);
     EXPECT_TRUE(guards_hold(workspace)) << name(product.shape, kernels.level);
   }
@@ -183,7 +183,7 @@ TEST(CpuMatmul, EpiloguesSeeFinalElementsOnce) {
                                         }
                                       },
                                       &seen};
-        kernels->run_matmul(plan, {0, shape.m, 0, shape.n}, product.a.data() + kGuard, product.b.data() + kGuard,
+        plan.run(plan, {0, shape.m, 0, shape.n}, product.a.data() + kGuard, product.b.data() + kGuard,
                             c.data() + kGuard, workspace.data() + kGuard, epilogue);
         EXPECT_EQ(seen.values, std::vector<float>(whole.begin() + kGuard, whole.end() - kGuard))
             << name(shape, kernels->level);
