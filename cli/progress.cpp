@@ -37,6 +37,11 @@ std::string progress_text(const rl::TrainProgress& progress) {
                      short_number(progress.steps_per_second), clock_text(progress.remaining));
 }
 
+std::string evaluation_text(const rl::Evaluation& evaluation) {
+  return fmt::format("evaluation at step {}: {:.1f} +- {:.1f} ({:.2f} s of training)", grouped(evaluation.step),
+                     evaluation.mean, evaluation.standard_deviation, evaluation.seconds);
+}
+
 void ProgressPrinter::update(const rl::TrainProgress& progress, Clock::time_point now) {
   const int tenth = static_cast<int>(10.0 * done(progress));
   const bool last = progress.step >= progress.total_steps;

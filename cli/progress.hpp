@@ -12,6 +12,9 @@ namespace thrt::cli {
 // "step 12,288/150,000 (8 %)  return 123.4  27.1k steps/s  left 0:05"
 std::string progress_text(const rl::TrainProgress& progress);
 
+// "evaluation at step 12,288: 498.2 +- 12.0 (1.23 s of training)"
+std::string evaluation_text(const rl::Evaluation& evaluation);
+
 class ProgressPrinter {
  public:
   using Clock = std::chrono::steady_clock;

@@ -20,9 +20,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,7 +65,8 @@ Plan plan_resumed(const TrainCommand& command) {
   plan.resumed = rl::RunFolder::resume(*command.resume);
   plan.config = rl::read_config(*plan.resumed);
   const rl::RunConfig before = plan.config;
-  command.settings.refuse_conflicts(plan.config, {"total_timesteps", "threads", "backend"});
+  command.settings.refuse_conflicts(
+      plan.config, {"total_timesteps", "threads", "backend", "stop_at", "eval_every", "eval_episodes"});
   command.settings.apply(plan.config);
   plan.config_changed = rl::to_toml(before) != rl::to_toml(plan.config);
   return plan;
@@ -114,9 +117,9 @@ std::optional<Complete> find_complete(const Plan& plan) {
   if (total < step) {
     throw Error(fmt::format("--total-timesteps {} is less than the run has made", total),
                 fmt::format("its newest checkpoint is of step {}", step),
-                fmt::format("--total-timesteps {} or more", step + plan.config.ppo.batch_size()));
+                fmt::format("--total-timesteps {} or more", step + rl::steps_per_iteration(plan.config)));
   }
-  if (total - step >= plan.config.ppo.batch_size()) return std::nullopt;
+  if (total - step >= rl::steps_per_iteration(plan.config)) return std::nullopt;
   return Complete{checkpoint->string(), step};
 }
 
@@ -134,7 +137,7 @@ void print_complete(const Complete& complete, const Plan& plan, bool json) {
   }
   fmt::print("nothing to do: the run is complete at step {}\nnext: thrust eval {}, or go on with {} or more\n",
              grouped(complete.step), shell_word(run),
-             fmt::format("--total-timesteps {}", complete.step + plan.config.ppo.batch_size()));
+             fmt::format("--total-timesteps {}", complete.step + rl::steps_per_iteration(plan.config)));
 }
 
 rl::RunFolder make_folder(const TrainCommand& command, const rl::RunConfig& config) {
@@ -155,10 +158,16 @@ void print_summary(const rl::TrainResult& result, const rl::RunFolder& folder) {
   const auto percent = [&](double seconds) { return result.seconds > 0.0 ? 100.0 * seconds / result.seconds : 0.0; };
   fmt::print(
       "time: acting {:.2f} s ({:.0f} %), environment {:.2f} s ({:.0f} %), update {:.2f} s ({:.0f} %), other {:.2f} s; "
-      "set-up {:.2f} s\n",
+      "set-up {:.2f} s{}\n",
       result.acting_seconds, percent(result.acting_seconds), result.environment_seconds,
       percent(result.environment_seconds), result.update_seconds, percent(result.update_seconds),
-      std::max(0.0, result.seconds - parts), result.setup_seconds);
+      std::max(0.0, result.seconds - parts), result.setup_seconds,
+      result.evaluations.empty() ? std::string()
+                                 : fmt::format("; apart from it evaluations {:.2f} s", result.evaluation_seconds));
+  if (result.reached) {
+    fmt::print("reached {:.1f} at step {} after {:.2f} s of training\n", result.reached->mean,
+               grouped(result.reached->step), result.reached->seconds);
+  }
   fmt::print("run folder: {}\n", folder.path().string());
   if (result.interrupted) {
     fmt::print("checkpoint: {}\nnext: thrust train --resume {}\n", result.checkpoint, run);
@@ -171,19 +180,24 @@ void print_summary(const rl::TrainResult& result, const rl::RunFolder& folder) {
 }
 
 void print_json(const rl::TrainResult& result, const rl::RunFolder& folder, const SelectedBackend& backend) {
-  const nlohmann::ordered_json object = {{"run", folder.path().string()},
-                                         {"checkpoint", result.checkpoint},
-                                         {"interrupted", result.interrupted},
-                                         {"step", result.last.step},
-                                         {"episodes", result.last.episodes},
-                                         {"mean_return", result.last.mean_return},
-                                         {"seconds", result.seconds},
-                                         {"setup_seconds", result.setup_seconds},
-                                         {"steps_per_second", result.last.steps_per_second},
-                                         {"acting_seconds", result.acting_seconds},
-                                         {"environment_seconds", result.environment_seconds},
-                                         {"update_seconds", result.update_seconds},
-                                         {"backend", backend_name(backend)}};
+  nlohmann::ordered_json object = {{"run", folder.path().string()},
+                                   {"checkpoint", result.checkpoint},
+                                   {"interrupted", result.interrupted},
+                                   {"step", result.last.step},
+                                   {"episodes", result.last.episodes},
+                                   {"mean_return", result.last.mean_return},
+                                   {"seconds", result.seconds},
+                                   {"setup_seconds", result.setup_seconds},
+                                   {"steps_per_second", result.last.steps_per_second},
+                                   {"acting_seconds", result.acting_seconds},
+                                   {"environment_seconds", result.environment_seconds},
+                                   {"update_seconds", result.update_seconds},
+                                   {"evaluation_seconds", result.evaluation_seconds},
+                                   {"backend", backend_name(backend)}};
+  if (result.reached) {
+    object["reached"] = {
+        {"step", result.reached->step}, {"seconds", result.reached->seconds}, {"mean_return", result.reached->mean}};
+  }
   fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
@@ -214,6 +228,9 @@ rl::TrainResult train_in(rl::RunFolder& folder, const Plan& plan, const Selected
       io::write_program(std::filesystem::path(*save_programs) / (program.name() + ".program"), *program.abi());
     };
   }
+  if (printer != nullptr) {
+    hooks.evaluation = [&](const rl::Evaluation& evaluation) { printer->note(evaluation_text(evaluation)); };
+  }
   if (printer != nullptr) hooks.note = [&](const std::string& line) { printer->note(line); };
   try {
     if (!plan.resumed || plan.config_changed) rl::write_config(folder, plan.config);
@@ -225,6 +242,16 @@ rl::TrainResult train_in(rl::RunFolder& folder, const Plan& plan, const Selected
     if (!updated) folder.discard();  // does nothing to a resumed one
     throw;
   }
+}
+
+// A run that was to reach a return and did not has failed, with all it wrote in its folder.
+void require_reached(const rl::TrainResult& result, const rl::RunConfig& config) {
+  if (!std::isfinite(config.stop_at) || result.reached) return;
+  double best = -std::numeric_limits<double>::infinity();
+  for (const rl::Evaluation& evaluation : result.evaluations) best = std::max(best, evaluation.mean);
+  throw Error(fmt::format("the run did not reach a mean return of {}", config.stop_at),
+              fmt::format("the best of {} evaluations was {:.1f}", result.evaluations.size(), best),
+              "go on with --resume and more --total-timesteps, or try another --seed", ErrorKind::kRun);
 }
 
 int run_train(const TrainCommand& command) {
@@ -253,7 +280,9 @@ int run_train(const TrainCommand& command) {
     print_summary(result, folder);
   }
   report_violations(backend);
-  return result.interrupted ? kInterrupted : 0;
+  if (result.interrupted) return kInterrupted;
+  require_reached(result, plan.config);
+  return 0;
 }
 
 }  // namespace
@@ -276,7 +305,6 @@ Command add_train_command(CLI::App& app) {
   train->add_flag("--validate", command->plugins.validate, "check every call to the backend against the ABI's rules")
       ->group("Run");
   train->add_flag("--json", command->json, "one JSON object on standard output and nothing else")->group("Run");
-  train->footer(tuned_defaults_text());
   return {train, [command] { return run_train(*command); }};
 }
 

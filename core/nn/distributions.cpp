@@ -1,5 +1,8 @@
 #include <thrt/nn/distributions.hpp>
 
+#include <cmath>
+#include <numbers>
+
 namespace thrt::nn {
 
 Categorical::Categorical(Tensor logits) : logits_(logits), log_probabilities_(log_softmax(logits)) {}
@@ -19,6 +22,24 @@ Tensor Categorical::mode() const {
 Tensor Categorical::sample(Random& random) const {
   const Tensor noise = -log(-log(random.uniform_open(logits_.shape(), logits_.dtype())));
   return argmax(logits_ + noise);
+}
+
+DiagonalGaussian::DiagonalGaussian(Tensor mean, Tensor log_std)
+    : mean_(mean), log_std_(broadcast_to(log_std, mean.shape())) {}
+
+// log N(a; mu, s) = -((a - mu) / s)^2 / 2 - log s - log(2 pi) / 2.
+Tensor DiagonalGaussian::log_prob(Tensor action) const {
+  const Tensor deviation = (action - mean_) * exp(-log_std_);
+  return sum(-0.5 * square(deviation) - log_std_ - 0.5 * std::log(2.0 * std::numbers::pi), {-1});
+}
+
+// (1 + log(2 pi)) / 2 + log s.
+Tensor DiagonalGaussian::entropy() const {
+  return sum(log_std_ + 0.5 * (1.0 + std::log(2.0 * std::numbers::pi)), {-1});
+}
+
+Tensor DiagonalGaussian::sample(Random& random) const {
+  return mean_ + exp(log_std_) * random.normal(mean_.shape(), mean_.dtype());
 }
 
 }  // namespace thrt::nn

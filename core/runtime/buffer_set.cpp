@@ -25,6 +25,12 @@ void BufferSet::add_slots(const Program& program, std::uint64_t seed) {
   }
 }
 
+void BufferSet::share(const BufferSet& other, std::string_view name) {
+  const auto found = other.entries_.find(name);
+  if (found == other.entries_.end()) throw Error(fmt::format("there is no buffer '{}' to share", name));
+  if (!entries_.emplace(name, found->second).second) throw Error(fmt::format("there is a buffer '{}' already", name));
+}
+
 Binding BufferSet::bind(const Executable& executable) const {
   std::vector<Buffer> buffers;
   for (const Program::Slot& slot : executable.program().slots()) {

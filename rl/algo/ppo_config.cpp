@@ -3,6 +3,8 @@
 #include <thrt/error.hpp>
 #include <thrt/rl/train/fields.hpp>
 
+#include "rl/algo/hyper_parameter.hpp"
+
 #include <fmt/format.h>
 
 namespace thrt::rl {
@@ -44,18 +46,10 @@ PpoConfig ppo_defaults(std::string_view environment) {
 void validate(const PpoConfig& config) {
   RunConfig run;
   run.ppo = config;
-  for (const Field& field : run_fields()) {
-    if (field.section == "ppo" && !field_holds(field, run)) {
-      throw bad_field(field, field_text(field, run), "", field.name);
-    }
+  for (const Field& field : ppo_fields()) {
+    if (!field_holds(field, run)) throw bad_field(field, field_text(field, run), "", field.name);
   }
-  constexpr std::int64_t kMostRows = (std::int64_t{1} << 31) - 1;  // a row's index is an i32 on every backend
-  if (config.batch_size() > kMostRows) {
-    throw Error(
-        fmt::format("a rollout of {} steps is too long", config.batch_size()),
-        fmt::format("num_envs {} times num_steps {} is more than {}", config.num_envs, config.num_steps, kMostRows),
-        "lower --num-envs or --num-steps");
-  }
+  require_rollout(config.num_envs, config.num_steps);
   if (config.batch_size() % config.num_minibatches != 0) {
     throw Error(fmt::format("num_minibatches is {}, which does not divide the rollout", config.num_minibatches),
                 fmt::format("num_envs {} times num_steps {} is {} steps, and all minibatches have one size",

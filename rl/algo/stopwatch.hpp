@@ -14,17 +14,19 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-// Adds the time of its life to a total.
-class Lap {
+// Cuts time into laps that follow each other without a gap: one look at the clock ends a lap and begins the next.
+class Laps {
  public:
-  explicit Lap(double& total) : total_(total) {}
-  ~Lap() { total_ += watch_.seconds(); }
-  Lap(const Lap&) = delete;
-  Lap& operator=(const Lap&) = delete;
+  // Adds the time since the last call, or since this object was made.
+  void add_to(double& total) {
+    const Clock::time_point now = Clock::now();
+    total += std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+  }
 
  private:
-  double& total_;
-  Stopwatch watch_;
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last_ = Clock::now();
 };
 
 }  // namespace thrt::rl

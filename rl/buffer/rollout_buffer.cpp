@@ -21,13 +21,16 @@ void require_size(std::string_view name, std::size_t given, std::size_t wanted) 
 
 }  // namespace
 
-RolloutBuffer::RolloutBuffer(std::int64_t steps, std::int64_t envs, std::int64_t observation_size)
+RolloutBuffer::RolloutBuffer(std::int64_t steps, std::int64_t envs, std::int64_t observation_size,
+                             std::int64_t box_size)
     : steps_(positive(steps, "steps")),
       envs_(positive(envs, "environments")),
-      observation_size_(positive(observation_size, "observation elements")) {
+      observation_size_(positive(observation_size, "observation elements")),
+      box_size_(box_size == 0 ? 0 : positive(box_size, "action elements")) {
   const std::size_t cells = steps_ * envs_;
   observations_.resize(cells * observation_size_);
-  actions_.resize(cells);
+  if (box_size_ == 0) actions_.resize(cells);
+  box_actions_.resize(cells * box_size_);
   terminated_.resize(cells);
   truncated_.resize(cells);
   for (auto* column : {&log_probs_, &values_, &rewards_, &final_values_, &advantages_, &returns_}) {
@@ -35,14 +38,22 @@ RolloutBuffer::RolloutBuffer(std::int64_t steps, std::int64_t envs, std::int64_t
   }
 }
 
-void RolloutBuffer::add(std::span<const float> observations, std::span<const std::int32_t> actions,
-                        std::span<const float> log_probs, std::span<const float> values, const StepResult& result) {
+RolloutBuffer::Row RolloutBuffer::next_row() {
   if (filled_ == steps_) throw Error(fmt::format("the rollout already holds its {} steps", steps_));
-  require_size("observation elements", observations.size(), envs_ * observation_size_);
+  const std::size_t first = filled_ * envs_;
+  const auto part = [&](auto& column, std::size_t width) {
+    return std::span(column).subspan(first * width, envs_ * width);
+  };
+  return {.observations = part(observations_, observation_size_),
+          .actions = box_size_ == 0 ? part(actions_, 1) : std::span<std::int32_t>(),
+          .box_actions = part(box_actions_, box_size_),
+          .log_probs = part(log_probs_, 1),
+          .values = part(values_, 1)};
+}
+
+void RolloutBuffer::close_row(const StepResult& result) {
+  if (filled_ == steps_) throw Error(fmt::format("the rollout already holds its {} steps", steps_));
   require_size("final observation elements", result.final_observations.size(), envs_ * observation_size_);
-  require_size("actions", actions.size(), envs_);
-  require_size("log-probabilities", log_probs.size(), envs_);
-  require_size("values", values.size(), envs_);
   require_size("rewards", result.rewards.size(), envs_);
   require_size("terminated flags", result.terminated.size(), envs_);
   require_size("truncated flags", result.truncated.size(), envs_);
@@ -51,21 +62,33 @@ void RolloutBuffer::add(std::span<const float> observations, std::span<const std
   const auto store = [first](const auto& from, auto& to) {
     std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(first));
   };
-  std::copy(observations.begin(), observations.end(),
-            observations_.begin() + static_cast<std::ptrdiff_t>(first * observation_size_));
-  store(actions, actions_);
-  store(log_probs, log_probs_);
-  store(values, values_);
   store(result.rewards, rewards_);
   store(result.terminated, terminated_);
   store(result.truncated, truncated_);
-  for (std::size_t env = 0; env < envs_; ++env) {
-    if (result.truncated[env] == 0 || result.terminated[env] != 0) continue;
+  const auto cut = [](std::uint8_t truncated) { return truncated != 0; };
+  auto flag = std::find_if(result.truncated.begin(), result.truncated.end(), cut);
+  for (; flag != result.truncated.end(); flag = std::find_if(flag + 1, result.truncated.end(), cut)) {
+    const auto env = static_cast<std::size_t>(flag - result.truncated.begin());
+    if (result.terminated[env] != 0) continue;
     truncation_cells_.push_back(first + env);
     const float* row = result.final_observations.data() + env * observation_size_;
     truncated_observations_.insert(truncated_observations_.end(), row, row + observation_size_);
   }
   ++filled_;
+}
+
+void RolloutBuffer::add(std::span<const float> observations, std::span<const std::int32_t> actions,
+                        std::span<const float> log_probs, std::span<const float> values, const StepResult& result) {
+  const Row row = next_row();
+  require_size("observation elements", observations.size(), row.observations.size());
+  require_size("actions", actions.size(), row.actions.size());
+  require_size("log-probabilities", log_probs.size(), envs_);
+  require_size("values", values.size(), envs_);
+  std::copy(observations.begin(), observations.end(), row.observations.begin());
+  std::copy(actions.begin(), actions.end(), row.actions.begin());
+  std::copy(log_probs.begin(), log_probs.end(), row.log_probs.begin());
+  std::copy(values.begin(), values.end(), row.values.begin());
+  close_row(result);
 }
 
 void RolloutBuffer::set_truncated_values(std::span<const float> values) {
@@ -84,14 +107,14 @@ void RolloutBuffer::compute_advantages(std::span<const float> last_values, doubl
                 "evaluate truncated_observations() and call set_truncated_values()");
   }
   // f64 inside: the sum runs over up to T terms, and its error would otherwise grow with T.
-  std::vector<double> next_values(last_values.begin(), last_values.end());
-  std::vector<double> next_advantages(envs_, 0.0);
+  next_values_.assign(last_values.begin(), last_values.end());
+  next_advantages_.assign(envs_, 0.0);
   for (std::size_t step = steps_; step-- > 0;) {
     for (std::size_t env = 0; env < envs_; ++env) {
       const std::size_t cell = step * envs_ + env;
       const auto value = static_cast<double>(values_[cell]);
-      double future = next_values[env];
-      double carried = next_advantages[env];
+      double future = next_values_[env];
+      double carried = next_advantages_[env];
       if (terminated_[cell] != 0) {
         future = 0.0;
         carried = 0.0;
@@ -103,8 +126,8 @@ void RolloutBuffer::compute_advantages(std::span<const float> last_values, doubl
       const double advantage = delta + gamma * lambda * carried;
       advantages_[cell] = static_cast<float>(advantage);
       returns_[cell] = static_cast<float>(advantage + value);
-      next_values[env] = value;
-      next_advantages[env] = advantage;
+      next_values_[env] = value;
+      next_advantages_[env] = advantage;
     }
   }
 }

@@ -12,6 +12,7 @@ class CartPoleBatch {
   static constexpr std::string_view kId = "CartPole-v1";
   static constexpr std::int64_t kMaxEpisodeSteps = kCartPoleMaxEpisodeSteps;
   static constexpr std::size_t kObservationSize = 4;
+  using Action = std::int32_t;
   static ObservationSpace observation_space();
   static DiscreteSpace action_space() { return {2}; }  // 0: push left, 1: push right
 
@@ -26,6 +27,10 @@ class CartPoleBatch {
     row[1] = static_cast<float>(x_dot_[i]);
     row[2] = static_cast<float>(theta_[i]);
     row[3] = static_cast<float>(theta_dot_[i]);
+  }
+
+  void observe_all(std::span<float> rows) const {
+    for (std::size_t i = 0; i < x_.size(); ++i) observe(i, rows.data() + i * kObservationSize);
   }
 
   void save(StateWriter& writer) const;

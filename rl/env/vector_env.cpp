@@ -8,6 +8,7 @@
 
 #include "rl/env/batch_env.hpp"
 #include "rl/env/cartpole_batch.hpp"
+#include "rl/env/pendulum_batch.hpp"
 #include "thrt/error.hpp"
 #include "thrt/nearest_name.hpp"
 
@@ -26,7 +27,7 @@ constexpr Entry entry() {
 }
 
 // Every environment, sorted by id.
-constexpr std::array kEntries{entry<CartPoleBatch>()};
+constexpr std::array kEntries{entry<CartPoleBatch>(), entry<PendulumBatch>()};
 
 Error unknown_env(std::string_view id) {
   const std::vector<std::string> known = vector_env_ids();

@@ -2,6 +2,8 @@
 
 #include <thrt/error.hpp>
 
+#include "rl/algo/algorithm.hpp"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -13,6 +15,7 @@ namespace {
 // Raised when a checkpoint's meaning changes; older readers then refuse it instead of misreading it.
 constexpr const char* kFormat = "1";
 constexpr const char* kEnvironmentTensor = "train/environment";
+constexpr const char* kLearnerTensor = "train/learner";  // when there is anything in it
 constexpr const char* kReturnsTensor = "train/recent_returns";
 constexpr const char* kLengthsTensor = "train/recent_lengths";
 
@@ -78,11 +81,6 @@ std::vector<T> vector_of(const io::SafeTensors& file, const std::string& source,
   return values;
 }
 
-// What the weights' shapes alone do not tell: a network with a layer less, or another activation, would find all it asks for.
-std::string network_text(const RunConfig& config) {
-  return fmt::format("hidden {}, activation {}", fmt::join(config.ppo.hidden, ","), config.ppo.activation);
-}
-
 template <typename T>
 void add_vector(io::SafeTensors& file, const char* name, io::TensorDType dtype, std::span<const T> values) {
   file.add(name, dtype, {static_cast<std::int64_t>(values.size())}, std::as_bytes(values));
@@ -99,12 +97,16 @@ void save_checkpoint(const std::filesystem::path& path, const RunConfig& config,
   }
   add_vector(file, kEnvironmentTensor, io::TensorDType::kU8,
              std::span(reinterpret_cast<const std::uint8_t*>(state.environment.data()), state.environment.size()));
+  if (!state.learner.empty()) {
+    add_vector(file, kLearnerTensor, io::TensorDType::kU8,
+               std::span(reinterpret_cast<const std::uint8_t*>(state.learner.data()), state.learner.size()));
+  }
   add_vector(file, kReturnsTensor, io::TensorDType::kF64, std::span<const double>(state.recent_returns));
   add_vector(file, kLengthsTensor, io::TensorDType::kF64, std::span<const double>(state.recent_lengths));
   file.metadata = {{"thrust.format", kFormat},
                    {"algorithm", config.algorithm},
                    {"environment", config.environment},
-                   {"network", network_text(config)},
+                   {"network", algorithm_of(config).network(config)},
                    {"seed", std::to_string(config.seed)},
                    {"backend", config.backend},
                    {"precision", config.precision},
@@ -119,7 +121,7 @@ TrainingState state_of_checkpoint(const io::SafeTensors& file, const std::string
   require_same(file, source, "thrust.format", kFormat);
   require_same(file, source, "algorithm", config.algorithm);
   require_same(file, source, "environment", config.environment);
-  require_same(file, source, "network", network_text(config));
+  require_same(file, source, "network", algorithm_of(config).network(config));
   if (purpose == LoadPurpose::kResume) require_same(file, source, "seed", std::to_string(config.seed));
 
   TrainingState state;
@@ -136,6 +138,10 @@ TrainingState state_of_checkpoint(const io::SafeTensors& file, const std::string
   state.recent_lengths = vector_of<double>(file, source, kLengthsTensor, io::TensorDType::kF64);
   const std::vector<char> environment = vector_of<char>(file, source, kEnvironmentTensor, io::TensorDType::kU8);
   state.environment.assign(environment.begin(), environment.end());
+  if (file.find(kLearnerTensor) != nullptr) {
+    const std::vector<char> learner = vector_of<char>(file, source, kLearnerTensor, io::TensorDType::kU8);
+    state.learner.assign(learner.begin(), learner.end());
+  }
   for (const StateSlot& slot : slots) {
     const io::TensorView& tensor = required_tensor(file, source, slot.name);
     if (tensor.dtype == io::tensor_dtype(slot.type.dtype) && tensor.shape == dims_of(slot.type)) continue;

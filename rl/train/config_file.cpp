@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <type_traits>
 
@@ -55,6 +57,7 @@ std::string literal(const Field& field, const RunConfig& config) {
         } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
           return fmt::format("[{}]", fmt::join(*member, ", "));
         } else if constexpr (std::is_same_v<T, double>) {
+          if (std::isinf(*member)) return fmt::format("\"{}\"", field_text(field, config));
           const std::string digits = fmt::format("{}", *member);  // the fewest that read back to the same double
           return digits.find_first_of(".e") == std::string::npos ? digits + ".0" : digits;
         } else if constexpr (std::is_same_v<T, bool>) {
@@ -119,14 +122,15 @@ class ConfigReader {
 
   Error unknown_key(std::string_view section, const toml::key& key) const {
     std::vector<std::string> names;
-    std::string elsewhere;
+    std::vector<std::string> places;
     for (const Field& field : run_fields()) {
       if (field.section == section) names.emplace_back(field.name);
       if (field.name == key.str() && field.section != section) {
-        elsewhere = field.section.empty() ? "it belongs above the first table"
-                                          : fmt::format("it belongs below [{}]", field.section);
+        places.push_back(field.section.empty() ? "above the first table" : fmt::format("below [{}]", field.section));
       }
     }
+    std::string elsewhere;
+    if (!places.empty()) elsewhere = fmt::format("it belongs {}", fmt::join(places, " or "));
     std::string next = std::move(elsewhere);
     if (next.empty()) {
       const std::string nearest = nearest_name(key.str(), names);
@@ -145,7 +149,7 @@ class ConfigReader {
     if (field == fields.end()) throw unknown_key(section, key);
     // Words and sizes are strings; from there on the rules are those of the command line.
     const auto text = node.value<std::string>();
-    const bool takes_text = !field->zero_word.empty() && text;
+    const bool takes_text = text && !(field->zero_word.empty() && field->infinity_word.empty());
     if (takes_text) {
       set_field(*field, config_, *text, where(key.source()), field->name);
     } else if (!assign(*field, node) || !field_holds(*field, config_)) {
@@ -159,9 +163,9 @@ class ConfigReader {
         [&](auto* member) -> bool {
           using T = std::remove_pointer_t<decltype(member)>;
           if constexpr (std::is_same_v<T, double>) {
-            const bool number = node.is_number();
-            if (number) *member = *node.value<double>();
-            return number;
+            const auto number = node.is_number() ? node.value<double>() : std::nullopt;
+            if (number) *member = *number;
+            return number && std::isfinite(*number);
           } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
             const toml::array* array = node.as_array();
             if (array == nullptr) return false;
@@ -199,6 +203,7 @@ std::string to_toml(const RunConfig& config) {
   std::string text = "# The settings of this run. `thrust train --config THIS-FILE` starts another one like it.\n";
   std::string_view section;
   for (const Field& field : run_fields()) {
+    if (!field.section.empty() && field.section != config.algorithm) continue;  // another algorithm's
     if (field.section != section) text += fmt::format("\n[{}]\n", field.section);
     section = field.section;
     text += fmt::format("{} = {}  # {}\n", field.name, literal(field, config), field.help);

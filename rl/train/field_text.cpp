@@ -11,6 +11,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 namespace thrt::rl {
@@ -68,6 +69,7 @@ std::optional<T> parse_as(const Field& field, std::string_view text) {
     if (text == "false") return false;
     return std::nullopt;
   } else if constexpr (std::is_same_v<T, double>) {
+    if (!field.infinity_word.empty() && text == field.infinity_word) return std::numeric_limits<double>::infinity();
     return parse_number(text);
   } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
     return parse_list(text);
@@ -149,7 +151,8 @@ std::string expectation(const Field& field) {
         return field.bytes ? "a size with its unit, as in 8GiB" : "a whole number" + range_text(field.range);
       },
       field.pointer(probe));
-  return field.zero_word.empty() ? kind : fmt::format("{} or {}", kind, field.zero_word);
+  const std::string_view word = field.zero_word.empty() ? field.infinity_word : field.zero_word;
+  return word.empty() ? kind : fmt::format("{} or {}", kind, word);
 }
 
 std::string field_text(const Field& field, const RunConfig& config) {
@@ -162,6 +165,9 @@ std::string field_text(const Field& field, const RunConfig& config) {
         } else if constexpr (std::is_same_v<T, std::uint64_t> || std::is_same_v<T, std::int64_t>) {
           if (*member == 0 && !field.zero_word.empty()) return std::string(field.zero_word);
           return field.bytes ? bytes_text(static_cast<std::uint64_t>(*member)) : fmt::format("{}", *member);
+        } else if constexpr (std::is_same_v<T, double>) {
+          return std::isinf(*member) && !field.infinity_word.empty() ? std::string(field.infinity_word)
+                                                                     : fmt::format("{}", *member);
         } else {
           return fmt::format("{}", *member);
         }
@@ -202,7 +208,9 @@ Error bad_field(const Field& field, std::string_view value, std::string_view whe
                                  : fmt::format("the nearest is '{}'", nearest));
   }
   return Error(fmt::format("{}{} is '{}'", where, label, value), fmt::format("it takes {}", expectation(field)),
-               fmt::format("for example {}", field.bytes ? "8GiB" : field_text(field, RunConfig{})));
+               fmt::format("for example {}", field.bytes                    ? "8GiB"
+                                             : !field.infinity_word.empty() ? "475"
+                                                                            : field_text(field, RunConfig{})));
 }
 
 void set_field(const Field& field, RunConfig& config, std::string_view text, std::string_view where,

@@ -1,26 +1,35 @@
 #include <thrt/rl/train/run_config.hpp>
 
+#include <thrt/error.hpp>
 #include <thrt/rl/train/fields.hpp>
 
-namespace thrt::rl {
+#include "rl/algo/algorithm.hpp"
 
-std::vector<std::string> algorithm_names() {
-  return {"ppo"};
-}
+#include <algorithm>
+#include <cmath>
+
+namespace thrt::rl {
 
 RunConfig default_config(std::string_view algorithm, std::string_view environment) {
   RunConfig config;
   config.algorithm = algorithm;
   config.environment = environment;
-  config.ppo = ppo_defaults(environment);
+  for (const Algorithm& known : algorithms()) {
+    if (known.name == algorithm) known.set_defaults(config, environment);
+  }
   return config;
+}
+
+std::int64_t evaluation_interval(const RunConfig& config) {
+  if (config.eval_every > 0) return config.eval_every;
+  return std::isfinite(config.stop_at) ? std::max<std::int64_t>(config.total_timesteps / 50, 1) : 0;
 }
 
 void validate(const RunConfig& config) {
   for (const Field& field : run_fields()) {
     if (!field_holds(field, config)) throw bad_field(field, field_text(field, config), "", field.name);
   }
-  validate(config.ppo);
+  algorithm_of(config).validate(config);
 }
 
 }  // namespace thrt::rl

@@ -1,8 +1,7 @@
-// What a run writes as it goes: a row of progress.csv and the same numbers as TensorBoard scalars, once an iteration.
+// What a run writes as it goes: a row of progress.csv and the same numbers as TensorBoard scalars.
 #pragma once
 
-#include "rl/algo/learner.hpp"
-
+#include <thrt/rl/algo/learner.hpp>
 #include <thrt/rl/log/csv_writer.hpp>
 #include <thrt/rl/log/tensorboard_writer.hpp>
 #include <thrt/rl/train/run_folder.hpp>
@@ -19,7 +18,8 @@ class RunLog {
   // later steps goes.
   RunLog(const RunFolder& folder, const std::vector<Metric>& metrics, std::optional<std::int64_t> resume_after);
 
-  void write(const TrainProgress& progress, double mean_length, const std::vector<Metric>& metrics);
+  // `evaluation`: the mean return of one made at this step, or NaN.
+  void write(const TrainProgress& progress, double mean_length, double evaluation, const std::vector<Metric>& metrics);
   void flush();
 
  private:

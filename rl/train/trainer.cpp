@@ -6,12 +6,14 @@
 #include "rl/algo/stopwatch.hpp"
 #include "rl/train/checkpoint.hpp"
 #include "rl/train/open_device.hpp"
+#include "rl/train/policy_player.hpp"
 #include "rl/train/run_log.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -19,9 +21,10 @@ namespace thrt::rl {
 namespace {
 
 constexpr std::size_t kRecentEpisodes = 100;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double mean_of(const std::vector<double>& values) {
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  if (values.empty()) return kNaN;
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
@@ -30,10 +33,11 @@ void push_recent(std::vector<double>& recent, double value) {
   recent.push_back(value);
 }
 
-std::unique_ptr<Learner> make_learner(const Context& context, const RunConfig& config) {
-  if (config.algorithm == "ppo") return make_ppo_learner(context, config);
-  throw Error(fmt::format("unknown algorithm '{}'", config.algorithm), {}, "choose one of: ppo");
-}
+// Rows of progress.csv that a run writes at most, about: short iterations are not all logged.
+constexpr std::int64_t kMostRows = 1000;
+
+// Seeds that neither a training nor `thrust eval` uses, unless it is asked to.
+constexpr std::uint64_t kEvaluationSeed = 2'000'000;
 
 class Training {
  public:
@@ -42,7 +46,8 @@ class Training {
         folder_(folder),
         hooks_(hooks),
         learner_(make_learner(open_device(backend, config), config)),
-        iterations_(config.total_timesteps / learner_->steps_per_iteration()) {
+        iterations_(config.total_timesteps / learner_->steps_per_iteration()),
+        log_every_(std::max<std::int64_t>(iterations_ / kMostRows, 1)) {
     if (iterations_ < 1) {
       throw Error(fmt::format("total-timesteps {} is less than one iteration", config.total_timesteps),
                   fmt::format("an iteration takes {} steps", learner_->steps_per_iteration()),
@@ -60,20 +65,25 @@ class Training {
     const Stopwatch watch;
     const std::int64_t first_step = state_.step;
     std::vector<EpisodeEnd> finished;
-    while (state_.updates < iterations_ && !result_.interrupted) {
+    while (state_.updates < iterations_ && !result_.interrupted && !result_.reached) {
       finished.clear();
-      learner_->iterate(1.0 - static_cast<double>(state_.updates) / static_cast<double>(iterations_), split_, finished);
+      learner_->iterate({state_.step, result_.last.total_steps}, split_, finished);
       state_.step += learner_->steps_per_iteration();
       ++state_.updates;
       for (const EpisodeEnd& episode : finished) count(episode);
-      measure(first_step, watch.seconds());
-      log_->write(result_.last, mean_of(state_.recent_lengths), learner_->metrics());
-      if (hooks_.progress) hooks_.progress(result_.last);
+      measure(first_step, watch.seconds() - result_.evaluation_seconds);
       const bool last = state_.updates == iterations_;
-      result_.interrupted = !last && hooks_.stop_requested && hooks_.stop_requested();
-      if (last || result_.interrupted || checkpoint_due()) save();
+      const bool evaluated = due(evaluation_interval(config_), last) && evaluate();
+      result_.interrupted = !last && !result_.reached && hooks_.stop_requested && hooks_.stop_requested();
+      const bool ends = last || result_.interrupted || result_.reached;
+      if (ends || evaluated || state_.updates % log_every_ == 0) {
+        const double evaluation = evaluated ? result_.evaluations.back().mean : kNaN;
+        log_->write(result_.last, mean_of(state_.recent_lengths), evaluation, learner_->metrics());
+      }
+      if (hooks_.progress) hooks_.progress(result_.last);
+      if (ends || due(checkpoint_interval(), false)) save();
     }
-    result_.seconds = watch.seconds();
+    result_.seconds = watch.seconds() - result_.evaluation_seconds;
     if (state_.step > first_step) finish();  // a run that was complete already keeps its summary
     return result_;
   }
@@ -86,6 +96,7 @@ class Training {
       state_ = load_checkpoint(*checkpoint, config_, learner_->buffers(), LoadPurpose::kResume);
       require_whole_iterations(*checkpoint);
       learner_->environment().load_state(state_.environment);
+      learner_->load_state(state_.learner);
       result_.checkpoint = checkpoint->string();
       note(fmt::format("resumed from {} at step {}", checkpoint->string(), state_.step));
     } else {
@@ -123,14 +134,34 @@ class Training {
     now.remaining = now.steps_per_second > 0.0 ? left / now.steps_per_second : 0.0;
   }
 
-  bool checkpoint_due() const {
-    const std::int64_t every = config_.checkpoint_every > 0 ? config_.checkpoint_every
-                                                            : std::max<std::int64_t>(config_.total_timesteps / 10, 1);
-    return state_.step / every != (state_.step - learner_->steps_per_iteration()) / every;
+  std::int64_t checkpoint_interval() const {
+    return config_.checkpoint_every > 0 ? config_.checkpoint_every
+                                        : std::max<std::int64_t>(config_.total_timesteps / 10, 1);
+  }
+
+  // Whether the last iteration went over a multiple of `every` steps, or, for something that is done at all, `at_last`.
+  bool due(std::int64_t every, bool at_last) const {
+    if (every == 0) return false;
+    return at_last || state_.step / every != (state_.step - learner_->steps_per_iteration()) / every;
+  }
+
+  bool evaluate() {
+    const Stopwatch watch;
+    if (!player_) {
+      player_.emplace(learner_->buffers(), config_,
+                      EvalOptions{.episodes = config_.eval_episodes, .seed = kEvaluationSeed});
+    }
+    const EvalResult played = player_->play();
+    result_.evaluations.push_back({state_.step, result_.last.elapsed, played.mean, played.standard_deviation});
+    if (played.mean >= config_.stop_at) result_.reached = result_.evaluations.back();
+    if (hooks_.evaluation) hooks_.evaluation(result_.evaluations.back());
+    result_.evaluation_seconds += watch.seconds();
+    return true;
   }
 
   void save() {
     state_.environment = learner_->environment().save_state();
+    state_.learner = learner_->save_state();
     const std::filesystem::path path = folder_.checkpoint_file(state_.step);
     log_->flush();
     save_checkpoint(path, config_, state_, learner_->buffers());
@@ -159,11 +190,23 @@ class Training {
                                       {"acting_seconds", split_.acting},
                                       {"environment_seconds", split_.environment},
                                       {"update_seconds", split_.update},
+                                      {"evaluation_seconds", result_.evaluation_seconds},
                                       {"device_bytes_peak", device.bytes_peak},
                                       {"checkpoint", result_.checkpoint}};
+    summary["evaluations"] = nlohmann::ordered_json::array();
+    for (const Evaluation& evaluation : result_.evaluations) summary["evaluations"].push_back(as_json(evaluation));
+    if (std::isfinite(config_.stop_at)) summary["stop_at"] = config_.stop_at;
+    if (result_.reached) summary["reached"] = as_json(*result_.reached);
     // A folder's name may be any bytes.
     const std::string text = summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
     io::write_file_atomically(folder_.summary_file(), text + "\n");
+  }
+
+  static nlohmann::ordered_json as_json(const Evaluation& evaluation) {
+    return {{"step", evaluation.step},
+            {"seconds", evaluation.seconds},
+            {"mean_return", evaluation.mean},
+            {"std_return", evaluation.standard_deviation}};
   }
 
   void note(const std::string& line) const {
@@ -176,7 +219,9 @@ class Training {
   const TrainHooks& hooks_;
   std::unique_ptr<Learner> learner_;
   std::int64_t iterations_;
+  std::int64_t log_every_;
   std::optional<RunLog> log_;
+  std::optional<PolicyPlayer> player_;  // compiled when it is first needed
   TrainingState state_;
   TimeSplit split_;
   TrainResult result_;

@@ -1,11 +1,14 @@
 // Settings as text, the tuned defaults, and what is refused.
 #include <thrt/nearest_name.hpp>
+#include <thrt/rl/env/vector_env.hpp>
 #include <thrt/rl/train/fields.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
+#include <utility>
 
 namespace thrt::rl {
 namespace {
@@ -31,22 +34,36 @@ Error error_of(Call call) {
 }
 
 TEST(Fields, HaveDistinctNamesAndPlaces) {
-  std::set<std::string_view> names;
+  std::set<std::pair<std::string_view, std::string_view>> names;
   std::set<const void*> places;
   RunConfig config;
   for (const Field& each : run_fields()) {
-    EXPECT_TRUE(names.insert(each.name).second) << each.name;
+    EXPECT_TRUE(names.insert({each.section, each.name}).second) << each.name;
     const void* place = std::visit([](auto* member) { return static_cast<const void*>(member); }, each.pointer(config));
     EXPECT_TRUE(places.insert(place).second) << each.name;
     EXPECT_FALSE(each.help.empty()) << each.name;
   }
 }
 
+// They are one option on the command line.
+TEST(Fields, SettingsOfOneNameInTwoAlgorithmsAreOfOneKind) {
+  RunConfig config;
+  std::map<std::string_view, std::pair<std::string_view, std::size_t>> kinds;
+  for (const Field& each : run_fields()) {
+    const auto [known, first] = kinds.try_emplace(each.name, each.section, each.pointer(config).index());
+    EXPECT_EQ(known->second.second, each.pointer(config).index()) << each.name;
+    EXPECT_TRUE(first || !known->second.first.empty()) << each.name << " is a run's setting and an algorithm's";
+  }
+}
+
 TEST(Fields, DefaultsAreAmongWhatIsAllowed) {
-  for (const std::string environment : {"CartPole-v1"}) {
-    EXPECT_NO_THROW(validate(default_config("ppo", environment)));
+  for (const std::string& algorithm : algorithm_names()) {
+    for (const std::string& environment : vector_env_ids()) {
+      EXPECT_NO_THROW(validate(default_config(algorithm, environment))) << algorithm << " " << environment;
+    }
   }
   EXPECT_NO_THROW(validate(PpoConfig{}));
+  EXPECT_NO_THROW(validate(A2cConfig{}));
 }
 
 // hyperparams/ppo.yml of RL Baselines3 Zoo: n_envs 8, n_steps 32, batch_size 256, gae_lambda 0.8, gamma 0.98, n_epochs 20,

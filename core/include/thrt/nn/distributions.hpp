@@ -23,4 +23,19 @@ class Categorical {
   Tensor log_probabilities_;
 };
 
+// Normal in each of A elements, independently: means [B, A] and logarithms of the standard deviations, [A] or [B, A].
+class DiagonalGaussian {
+ public:
+  DiagonalGaussian(Tensor mean, Tensor log_std);
+
+  Tensor log_prob(Tensor action) const;  // [B, A] -> [B], the logarithm of the density
+  Tensor entropy() const;                // [B], differential, in nats
+  Tensor mode() const { return mean_; }  // [B, A]
+  Tensor sample(Random& random) const;   // [B, A]
+
+ private:
+  Tensor mean_;
+  Tensor log_std_;  // [B, A]
+};
+
 }  // namespace thrt::nn

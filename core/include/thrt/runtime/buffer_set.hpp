@@ -24,6 +24,9 @@ class BufferSet {
   // Makes the buffers of the program's slots that are not there yet. New state gets its initial value for `seed`
   // (nn/initialise.hpp); inputs and outputs start as zeros. Throws Error when a name is there with another type.
   void add_slots(const Program& program, std::uint64_t seed);
+  // Takes the other set's buffer of that name, so that both see the same values. Throws Error when `other` has none, or
+  // this set has one already.
+  void share(const BufferSet& other, std::string_view name);
   // Binds each slot to the buffer of its name. Throws Error for a name that is not there.
   Binding bind(const Executable& executable) const;
 

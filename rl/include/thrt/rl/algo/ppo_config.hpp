@@ -26,8 +26,9 @@ struct PpoConfig {
   double vf_coef = 0.5;
   double max_grad_norm = 0.5;  // of the global norm; 0: no clipping
   double adam_eps = 1e-5;
-  std::vector<std::int64_t> hidden = {64, 64};  // of the policy and of the value network each
-  std::string activation = "tanh";              // tanh or relu
+  std::vector<std::int64_t> hidden = {64, 64};
+  std::string activation = "tanh";  // tanh or relu
+  bool shared_trunk = false;        // one network with two heads instead of two networks
 
   std::int64_t batch_size() const { return num_envs * num_steps; }
   std::int64_t minibatch_size() const { return batch_size() / num_minibatches; }

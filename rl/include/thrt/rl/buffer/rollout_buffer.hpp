@@ -12,16 +12,25 @@ namespace thrt::rl {
 
 class RolloutBuffer {
  public:
-  // Throws thrt::Error unless all are at least 1.
-  RolloutBuffer(std::int64_t steps, std::int64_t envs, std::int64_t observation_size);
+  // `box_size`: elements of a continuous action, 0 for discrete ones. Throws thrt::Error unless the others are at least 1.
+  RolloutBuffer(std::int64_t steps, std::int64_t envs, std::int64_t observation_size, std::int64_t box_size = 0);
 
   std::size_t steps() const { return steps_; }                        // T
   std::size_t envs() const { return envs_; }                          // N
   std::size_t observation_size() const { return observation_size_; }  // D
   std::size_t filled() const { return filled_; }                      // steps added since clear()
 
-  // Appends one step: observations [N, D] that were acted on, what was chosen there (actions, log_probs, values: [N]),
-  // and what the environment answered. Throws thrt::Error when the buffer is full or a size is wrong.
+  // One step of all environments is a row. What was acted on and chosen is written into the next row in place, which
+  // what the environment answered then closes. Throws thrt::Error when the buffer is full or a size is wrong.
+  struct Row {
+    std::span<float> observations;       // [N, D]
+    std::span<std::int32_t> actions;     // [N], of discrete actions
+    std::span<float> box_actions;        // [N, A], of continuous ones
+    std::span<float> log_probs, values;  // [N]
+  };
+  Row next_row();
+  void close_row(const StepResult& result);
+  // Both at once, of discrete actions.
   void add(std::span<const float> observations, std::span<const std::int32_t> actions, std::span<const float> log_probs,
            std::span<const float> values, const StepResult& result);
 
@@ -45,6 +54,7 @@ class RolloutBuffer {
   // All [T, N] row-major; observations [T, N, D].
   std::span<const float> observations() const { return observations_; }
   std::span<const std::int32_t> actions() const { return actions_; }
+  std::span<const float> box_actions() const { return box_actions_; }  // [T, N, A]
   std::span<const float> log_probs() const { return log_probs_; }
   std::span<const float> values() const { return values_; }
   std::span<const float> rewards() const { return rewards_; }
@@ -57,9 +67,11 @@ class RolloutBuffer {
   std::size_t steps_;
   std::size_t envs_;
   std::size_t observation_size_;
+  std::size_t box_size_;
   std::size_t filled_ = 0;
   std::vector<float> observations_;
   std::vector<std::int32_t> actions_;
+  std::vector<float> box_actions_;
   std::vector<float> log_probs_;
   std::vector<float> values_;
   std::vector<float> rewards_;
@@ -71,6 +83,8 @@ class RolloutBuffer {
   std::vector<std::size_t> truncation_cells_;  // [K], indices into [T, N]
   std::vector<float> truncated_observations_;  // [K, D]
   std::size_t truncated_values_set_ = 0;
+  std::vector<double> next_values_;      // [N], of compute_advantages
+  std::vector<double> next_advantages_;  // [N]
 };
 
 }  // namespace thrt::rl

@@ -69,9 +69,12 @@ class VectorEnv {
   // Writes the observations [N, D] that the next actions answer: after reset() or load_state().
   virtual void observe(std::span<float> observations) const = 0;
 
-  // One step of all with actions [N]. Ended episodes restart from their own generator, which is not re-seeded.
-  // Throws thrt::Error, with nothing changed, for an action outside the space, a wrong count, or before a reset.
+  // One step of all with actions [N], or continuous ones [N, A]; each environment has one of the two. A continuous action
+  // beyond its bounds is for the environment to clip, as Gymnasium's do. Ended episodes restart from their own generator, which is not re-seeded.
+  // Throws thrt::Error, with nothing changed, for an action outside the space (or not finite), a wrong count or kind,
+  // or before a reset.
   virtual void step(std::span<const std::int32_t> actions, StepResult& out) = 0;
+  virtual void step(std::span<const float> actions, StepResult& out) = 0;
 
   // Everything that later steps depend on (dynamics, step counts, running returns, generators) as bytes for a
   // checkpoint. Continuing after load_state() gives the same bits. load_state() throws thrt::Error, with nothing

@@ -1,5 +1,6 @@
 // The one list of a run's settings. Command-line options, config.toml, range checks and their messages all come from
-// it: a new setting is a member of RunConfig or PpoConfig and one line in fields.cpp.
+// it: a new setting is a member of RunConfig and one line in fields.cpp, or a member of an algorithm's configuration and
+// one line in that algorithm's list.
 #pragma once
 
 #include <thrt/error.hpp>
@@ -36,6 +37,7 @@ struct Field {
   Range range = {};                                 // of a number, or of each number in a list
   std::vector<std::string> (*choices)() = nullptr;  // of a text
   std::string_view zero_word = {};                  // how 0 is written; the number itself is refused then
+  std::string_view infinity_word = {};              // how infinity is written, which a number cannot say
   bool bytes = false;                               // written with a unit: 8GiB
   bool positional = false;                          // an argument of `thrust train`, not an option
 };

@@ -9,11 +9,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace thrt::rl {
 
-// Told after every update. Times in seconds of wall-clock since this process began training.
+// Told after every update. Times in seconds of wall-clock since this process began training, without evaluations.
 struct TrainProgress {
   std::int64_t step = 0;  // environment steps so far, over all environments and sessions
   std::int64_t total_steps = 0;
@@ -24,9 +26,18 @@ struct TrainProgress {
   double remaining = 0.0;  // estimate
 };
 
+// Greedy episodes during training, in environments and with seeds of their own: they change nothing of it.
+struct Evaluation {
+  std::int64_t step = 0;
+  double seconds = 0.0;  // of training before it, in this session, without evaluations
+  double mean = 0.0;
+  double standard_deviation = 0.0;
+};
+
 struct TrainHooks {
   std::function<bool()> stop_requested;                // asked after every update
   std::function<void(const TrainProgress&)> progress;  // may be empty
+  std::function<void(const Evaluation&)> evaluation;   // may be empty
   std::function<void(const std::string&)> note;        // one line each: compiled executables, checkpoints; may be empty
   std::function<void(const Program&)> program;         // each that was compiled; may be empty
 };
@@ -34,7 +45,10 @@ struct TrainHooks {
 struct TrainResult {
   bool interrupted = false;  // stop_requested said so; a checkpoint was written
   TrainProgress last;
-  double seconds = 0.0;  // of this session: training, without compiling
+  std::vector<Evaluation> evaluations;
+  std::optional<Evaluation> reached;  // the first at or over config.stop_at, which ended the run
+  double seconds = 0.0;               // of this session: training, without compiling and evaluations
+  double evaluation_seconds = 0.0;
   double setup_seconds = 0.0;
   double acting_seconds = 0.0;
   double environment_seconds = 0.0;
@@ -43,7 +57,8 @@ struct TrainResult {
 };
 
 // Trains until config.total_timesteps. Starts from the folder's newest checkpoint when it has one. Writes progress.csv,
-// TensorBoard events, checkpoints and summary.json into the folder.
+// TensorBoard events, checkpoints and summary.json into the folder. Evaluates as config.eval_every says, and ends at the
+// first evaluation at or over config.stop_at.
 TrainResult train(const SelectedBackend& backend, const RunConfig& config, RunFolder& folder, const TrainHooks& hooks);
 
 struct EvalOptions {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace thrt::rl {
@@ -24,15 +25,23 @@ struct Metric {
   double value = 0.0;
 };
 
+// Where in its run an iteration begins, in environment steps over all environments.
+struct Position {
+  std::int64_t step = 0;
+  std::int64_t total_steps = 0;
+
+  // The part of the run still ahead: 1 at the start, towards 0.
+  double remaining() const { return 1.0 - static_cast<double>(step) / static_cast<double>(total_steps); }
+};
+
 class Learner {
  public:
   virtual ~Learner() = default;
 
   // Environment steps of one iteration, over all environments.
   virtual std::int64_t steps_per_iteration() const = 0;
-  // Collects experience and learns from it. `remaining`: the part of the run still ahead, from 1 down. Adds to `split`,
-  // and the episodes that ended to `finished`.
-  virtual void iterate(double remaining, TimeSplit& split, std::vector<EpisodeEnd>& finished) = 0;
+  // Collects experience and learns from it. Adds to `split`, and the episodes that ended to `finished`.
+  virtual void iterate(const Position& at, TimeSplit& split, std::vector<EpisodeEnd>& finished) = 0;
   // Of the last iteration; the same tags every time. NaN before the first.
   virtual std::vector<Metric> metrics() const = 0;
 
@@ -40,11 +49,16 @@ class Learner {
   virtual BufferSet& buffers() = 0;
   // Call after environment() was reset or its state loaded.
   virtual void environment_changed() = 0;
+  // What the learner itself holds on the host and later iterations depend on, as bytes for a checkpoint; state slots on
+  // the device are saved anyway. load_state() throws Error, with nothing changed, for bytes of another kind.
+  virtual std::string save_state() const { return {}; }
+  virtual void load_state(std::string_view bytes);
   // All that were compiled.
   virtual std::vector<Executable> executables() const = 0;
 };
 
-// Throws Error for an environment the algorithm cannot act in.
-std::unique_ptr<Learner> make_ppo_learner(const Context& context, const RunConfig& config);
+// The learner that config.algorithm names. Throws Error for an environment it cannot act in, and when the device refuses
+// its programs.
+std::unique_ptr<Learner> make_learner(const Context& context, const RunConfig& config);
 
 }  // namespace thrt::rl
