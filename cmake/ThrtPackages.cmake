@@ -78,7 +78,7 @@ needs at least one backend."
          PROVIDES "thrust-abi-${thrt_abi_major} (= ${thrt_abi_major}.${thrt_abi_minor})")
 thrt_package_backend(cpu "processor backend of Thrust RL"
   "Runs training programs on the processor, with kernels for three levels of
-vector instructions, and oneDNN for convolutions.")
+vector instructions.")
 thrt_package_backend(reference "reference backend of Thrust RL"
   "Runs every operation in plain loops and double precision: slow, and what
 other backends are compared with.")

@@ -1,7 +1,6 @@
 #include "device.hpp"
 
 #include <fmt/format.h>
-#include <dnnl.hpp>
 
 #include <cstring>
 #include <fstream>
@@ -119,8 +118,6 @@ thrt_device_info describe_processor() {
   info.precisions = 1u << THRT_PRECISION_F32;
   info.subgroup_size = kernels.lanes;
   sdk::set_text(info.name, processor_name());
-  const dnnl_version_t* version = dnnl_version();
-  sdk::set_text(info.driver, fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch));
   sdk::set_text(info.architecture, kernels.level);
   return info;
 }

@@ -35,11 +35,10 @@ depends_on() {  # PACKAGE REGEX
 }
 depends_on thrust '\blibstdc\+\+6 \(>= '
 depends_on thrust-backend-cpu '\bthrust-abi-1 \(>= 1\.'
-depends_on thrust-backend-cpu '\blibdnnl[0-9.]* \(>= '
+depends_on thrust-backend-cpu '\blibstdc\+\+6 \(>= '
 depends_on thrust-backend-reference '\bthrust-abi-1 \(>= 1\.'
 depends_on thrust-sdk '\bthrust-backend-reference \(= '
-! dpkg-deb -f "$build/packages"/thrust-backend-reference_*.deb Depends | grep -q dnnl ||
-  fail "the reference backend depends on oneDNN"
+! dpkg-deb -f "$build/packages"/thrust-backend-cpu_*.deb Depends | grep -q dnnl || fail "the CPU backend depends on oneDNN"
 [[ $(dpkg-deb -f "$build/packages"/thrust_*.deb Recommends) == "thrust-backend-cpu | thrust-backend" ]] ||
   fail "thrust does not recommend a backend"
 

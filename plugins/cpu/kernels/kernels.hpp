@@ -3,6 +3,7 @@
 // multiply and add.
 #pragma once
 
+#include "convolution_block.hpp"
 #include "matmul_plan.hpp"
 
 #include <thrt/ir/ops.hpp>
@@ -35,6 +36,8 @@ struct Kernels {
   // zero.
   void (*add_rows)(float* sum, const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns,
                    bool first);
+
+  const ConvolutionKernels& (*convolution)();
 
   // The first n words of the stream, as philox.h defines them.
   void (*random_words)(const std::uint32_t state[4], std::uint32_t* out, std::int64_t n);

@@ -18,6 +18,7 @@ void sum_run(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
 void max_run(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
 MatmulPlan plan_matmul(const MatmulShape& shape);
 void add_rows(float* sum, const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, bool first);
+const ConvolutionKernels& convolution_kernels();
 void random_words(const std::uint32_t state[4], std::uint32_t* out, std::int64_t n);
 const Kernels& kernels();
 

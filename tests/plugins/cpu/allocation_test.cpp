@@ -153,14 +153,17 @@ TEST(CpuAllocation, NoneInIndexingSortingAndDrawing) {
   EXPECT_EQ(allocations_of_a_launch(b), 0);
 }
 
-// The known exception: oneDNN's own execute keeps its arguments in a hash map. A few nodes for each primitive (the convolution and
-// at most three reorders), for three runs; nothing that grows with the data.
-TEST(CpuAllocation, OnlyOneDnnsArgumentMapInConvolutions) {
+TEST(CpuAllocation, NoneInConvolutionsAndTheirGradients) {
   for (const std::int64_t size : {8, 40}) {
+    const Type images = f32({2, 16, size, size}), filters = f32({32, 16, 3, 3});
+    const std::vector<std::int64_t> attributes = {1, 1, 1, 1, 1, 1};
     Builder b;
-    const std::uint32_t x = b.input("x", f32({2, 16, size, size})), filter = b.input("filter", f32({32, 16, 3, 3}));
-    b.output("y", b.op(OpKind::CONV2D, {x, filter}, {1, 1, 1, 1, 1, 1}));
-    EXPECT_LE(allocations_of_a_launch(b), 3 * 4 * 8);
+    const std::uint32_t x = b.input("x", images), filter = b.input("filter", filters);
+    const std::uint32_t y = b.op(OpKind::CONV2D, {x, filter}, attributes);
+    b.output("y", y);
+    b.output("dx", b.op(OpKind::CONV2D_GRAD_INPUT, {y, filter}, attributes, images));
+    b.output("dfilter", b.op(OpKind::CONV2D_GRAD_FILTER, {y, x}, attributes, filters));
+    EXPECT_EQ(allocations_of_a_launch(b), 0);
   }
 }
 

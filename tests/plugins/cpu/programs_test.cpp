@@ -353,7 +353,6 @@ TEST(CpuInfo, TellsWhatWasMade) {
   EXPECT_GE(device.compute_units, 1u);
   EXPECT_GT(device.memory_total, device.memory_free / 2);
   EXPECT_NE(std::string(device.name), "");
-  EXPECT_THAT(device.driver, HasSubstr("oneDNN"));
   EXPECT_EQ(device.precisions, 1u << THRT_PRECISION_F32);
 }
 
@@ -384,7 +383,7 @@ TEST(CpuFile, LinksNothingOfTheHost) {
   char part[512];
   while (std::fgets(part, sizeof part, pipe) != nullptr) text += part;
   pclose(pipe);
-  EXPECT_THAT(text, HasSubstr("libdnnl.so"));
+  EXPECT_THAT(text, HasSubstr("libstdc++.so"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("thrt")));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("Boost")));
 }
