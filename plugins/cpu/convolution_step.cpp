@@ -287,7 +287,7 @@ void run_grad_filter(const Plan& plan, const Data& data, std::uint32_t part, flo
       const auto s = static_cast<std::uint64_t>(i);
       x[i] = plan.x_reader.read(plan.kernels, data.x, n + i, scratch + plan.image + s * image_floats);
       y[i] = plan.y_reader.read(plan.kernels, data.y, n + i, scratch + plan.rows + s * row_floats);
-      if (data.bias_grad != nullptr) plan.kernels.add_rows(bias, y[i], plan.o_row, g.pixels(), plan.o_row);
+      if (data.bias_grad != nullptr) plan.kernels.add_pixels(bias, y[i], plan.o_row, g.pixels(), plan.o_row);
     }
     block.a = x[0];
     block.b = y[0];

@@ -73,7 +73,7 @@ void keep_positive(float* x, const float* condition, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = condition[i] > 0.0f ? x[i] : 0.0f;
 }
 
-void add_rows(float* sum, const float* x, std::int64_t row, std::int64_t rows, std::int64_t columns) {
+void add_pixels(float* sum, const float* x, std::int64_t row, std::int64_t rows, std::int64_t columns) {
   std::int64_t j = 0;
   for (; j + kLanes <= columns; j += kLanes) {
     // Four sums: one alone would wait for each addition.
@@ -107,7 +107,7 @@ bool has_bf16() {
 const ConvolutionKernels& convolution_kernels() {
   static const ConvolutionKernels kernels = [] {
     ConvolutionKernels all = {&run_block<F32>, nullptr,   &transpose, &keep_positive,
-                              &add_rows,       &scale_u8, nullptr,    nullptr};
+                              &add_pixels,       &scale_u8, nullptr,    nullptr};
 #if defined(__AVX512F__)
     if (has_bf16()) {
       all.block_bf16 = &convolution_block_bf16;

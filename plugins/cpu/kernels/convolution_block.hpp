@@ -38,7 +38,7 @@ struct ConvolutionKernels {
   // x[i] = condition[i] > 0 ? x[i] : 0
   void (*keep_positive)(float* x, const float* condition, std::int64_t n);
   // sum[j] += x[i * row + j], for i in [0, rows), j in [0, columns)
-  void (*add_rows)(float* sum, const float* x, std::int64_t row, std::int64_t rows, std::int64_t columns);
+  void (*add_pixels)(float* sum, const float* x, std::int64_t row, std::int64_t rows, std::int64_t columns);
   // to[i] = from[i] * scale
   void (*scale_u8)(float* to, const std::uint8_t* from, float scale, std::int64_t n);
 

@@ -343,8 +343,8 @@ const Kernels& kernels() {
   static constexpr const char* kName = "generic";
   static constexpr std::uint32_t kLanes = 4;
 #endif
-  static constexpr Kernels kTable = {kName,    kLanes,       &find_elementwise, &sum_run,
-                                     &max_run, &plan_matmul, &add_rows,         &random_words};
+  static constexpr Kernels kTable = {kName,        kLanes,    &find_elementwise,    &sum_run,     &max_run,
+                                     &plan_matmul, &add_rows, &convolution_kernels, &random_words};
   return kTable;
 }
 
