@@ -1,6 +1,7 @@
 // The `thrust` binary: hands the command line to a subcommand and turns what goes wrong into three lines and an exit
 // code (docs/cli.md).
 #include "backends.hpp"
+#include "bench.hpp"
 #include "command_line.hpp"
 #include "conformance.hpp"
 #include "eval.hpp"
@@ -45,7 +46,8 @@ int run(int argc, char** argv) {
   app.footer("`thrust COMMAND --help` shows the options of a command.");
   const std::vector<Command> commands = {thrt::cli::add_train_command(app),   thrt::cli::add_eval_command(app),
                                          add_backends_command(app),           thrt::cli::add_version_command(app),
-                                         thrt::cli::add_program_command(app), thrt::cli::add_conformance_command(app)};
+                                         thrt::cli::add_program_command(app), thrt::cli::add_conformance_command(app),
+                                         thrt::cli::add_bench_command(app)};
   const int code = thrt::cli::parse_and_run(app, commands, argc, argv);
   thrt::finish_standard_output();
   return code;

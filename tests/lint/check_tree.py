@@ -20,7 +20,7 @@ TEXT = CODE | {".py", ".sh", ".cmake", ".md", ".json", ".map"}
 SKIPPED_FOLDERS = {".git", "build", "runs", ".cache", ".venv", "__pycache__"}
 DATA = "tests/data/"  # recorded by other programs, with their own habits
 
-# Who may include whom; a folder that is not here (tests, bench, examples) may include everything. The conformance suite
+# Who may include whom; a folder that is not here (tests, examples) may include everything. The conformance suite
 # is given to authors with the sdk, and is a host: it builds programs with core.
 MAY_INCLUDE = {
     "sdk/conformance": {"sdk/conformance", "core", "sdk"},
@@ -28,11 +28,12 @@ MAY_INCLUDE = {
     "plugins": {"plugins", "sdk"},
     "core": {"core", "sdk"},
     "rl": {"rl", "core", "sdk"},
-    "cli": {"cli", "rl", "core", "sdk", "sdk/conformance"},
+    "bench": {"bench", "rl", "core", "sdk"},
+    "cli": {"cli", "bench", "rl", "core", "sdk", "sdk/conformance"},
 }
 # The part of sdk that the host's side shares; thrt/sdk/ is for plugins.
 HOST_SDK = re.compile(r"^thrt/(abi\.h|philox\.h|ops\.def|ir/.+)$")
-HOST = {"core", "rl", "cli", "sdk/conformance"}
+HOST = {"core", "rl", "bench", "cli", "sdk/conformance"}
 
 MAX_FILE, WARN_FILE, MAX_FUNCTION = 800, 500, 150
 EXPLAINS_LENGTH = re.compile(r"long because", re.IGNORECASE)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
-COMMANDS = ("backends", "train", "eval", "program", "conformance", "version")
+COMMANDS = ("backends", "train", "eval", "bench", "program", "conformance", "version")
 
 
 def help_of(binary, *command):

@@ -1,0 +1,12 @@
+// Whole iterations of an algorithm: acting, stepping, learning, as training does them.
+#pragma once
+
+#include <thrt/bench/groups.hpp>
+#include <thrt/rl/train/run_config.hpp>
+
+namespace thrt::bench {
+
+// One iteration of the learner is one run.
+Work learner_work(const Context& context, const rl::RunConfig& config);
+
+}  // namespace thrt::bench
