@@ -11,7 +11,7 @@
 namespace thrt::rl {
 
 std::span<const Algorithm> algorithms() {
-  static const std::array kAlgorithms = {ppo_algorithm(), a2c_algorithm()};
+  static const std::array kAlgorithms = {ppo_algorithm(), a2c_algorithm(), dqn_algorithm(), sac_algorithm()};
   return kAlgorithms;
 }
 

@@ -33,6 +33,8 @@ struct Algorithm {
 
 Algorithm ppo_algorithm();
 Algorithm a2c_algorithm();
+Algorithm dqn_algorithm();
+Algorithm sac_algorithm();
 
 std::span<const Algorithm> algorithms();
 // Throws Error for an unknown name.

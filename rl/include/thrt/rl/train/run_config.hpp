@@ -2,7 +2,9 @@
 #pragma once
 
 #include <thrt/rl/algo/a2c_config.hpp>
+#include <thrt/rl/algo/dqn_config.hpp>
 #include <thrt/rl/algo/ppo_config.hpp>
+#include <thrt/rl/algo/sac_config.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -31,6 +33,8 @@ struct RunConfig {
   // Of which only the algorithm's own is used.
   PpoConfig ppo;
   A2cConfig a2c;
+  DqnConfig dqn;
+  SacConfig sac;
 };
 
 std::vector<std::string> algorithm_names();

@@ -1,0 +1,63 @@
+#include "rl/algo/off_policy_graphs.hpp"
+
+#include <thrt/error.hpp>
+#include <thrt/graph/autodiff.hpp>
+#include <thrt/graph/repeat.hpp>
+#include <thrt/graph/tensor_ops.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace thrt::rl {
+
+Tensor uniform_dense(Tensor x, const std::string& name, std::int64_t units, nn::Activation activation) {
+  const double bound = 1.0 / std::sqrt(static_cast<double>(x.dim(-1)));
+  return nn::dense(x, name, units,
+                   {.weight = Init::uniform(bound), .bias = Init::uniform(bound), .activation = activation});
+}
+
+Tensor uniform_mlp(Tensor x, const std::string& name, std::span<const std::int64_t> widths, nn::Activation activation) {
+  int number = 0;
+  for (const std::int64_t width : widths) x = uniform_dense(x, fmt::format("{}/{}", name, ++number), width, activation);
+  return x;
+}
+
+void move_towards(Graph& graph, std::string_view target, std::string_view source, double rate) {
+  for (const std::string& name : nn::parameters(graph, target)) {
+    const std::string from = std::string(source) + name.substr(target.size());
+    if (graph.find_slot(from) == nullptr) {
+      throw Error(fmt::format("graph '{}': '{}' has no counterpart '{}'", graph.name(), name, from));
+    }
+    const Tensor goal = graph.current(from), now = graph.current(name);
+    graph.update(name, rate == 1.0 ? goal : rate * goal + (1.0 - rate) * now);
+  }
+}
+
+nn::ClippedGradients clipped_gradients(Tensor loss, std::span<const Tensor> sources, double max_norm) {
+  const std::vector<Tensor> slopes = gradients(loss, sources);
+  return nn::clip_by_global_norm(slopes, max_norm > 0.0 ? max_norm : std::numeric_limits<double>::infinity());
+}
+
+Tensor stacked_metrics(std::span<const Tensor> values) {
+  std::vector<Tensor> rows;
+  rows.reserve(values.size());
+  for (const Tensor value : values) rows.push_back(reshape(value, {1}));
+  return concat(rows, 0);
+}
+
+Experience experience_input(Graph& graph, std::int64_t envs, std::int64_t observation_size) {
+  const Tensor rows = graph.input("experience", {DType::kF32, {envs, 2 * observation_size + 2}});
+  return {reshape(slice(rows, 1, 0, 1), {envs}), reshape(slice(rows, 1, 1, 1), {envs}),
+          slice(rows, 1, 2, observation_size), slice(rows, 1, 2 + observation_size, observation_size)};
+}
+
+void append_updates(Graph& graph, std::int64_t count, const std::function<Graph()>& update) {
+  if (count == 0) return;
+  const Graph body = update();
+  const NamedTensors inputs = {{"learning_rate", graph.input("learning_rate", {DType::kF32, {}})}};
+  graph.output("metrics", repeat(graph, count, body, inputs).at("metrics"));
+}
+
+}  // namespace thrt::rl
