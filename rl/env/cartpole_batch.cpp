@@ -25,29 +25,34 @@ void CartPoleBatch::reset(std::size_t i, Pcg64& rng) {
 
 void CartPoleBatch::step(std::span<const std::int32_t> actions, std::span<float> rewards,
                          std::span<std::uint8_t> terminated) {
-  // In blocks that stay in the first cache: calls of the C library first, then a loop without calls
-  // (measured: 15 to 20 % faster than one loop).
+  // In blocks that stay in the first cache: calls of the C library first, then arithmetic as vector instructions. The
+  // arrays do not overlap, and flags as wide as the numbers they come from keep that loop free of conversions.
   constexpr std::size_t kBlock = 128;
   std::array<double, kBlock> sines;
   std::array<double, kBlock> cosines;
+  std::array<double, kBlock> left;
   for (std::size_t first = 0; first < x_.size(); first += kBlock) {
     const std::size_t count = std::min(kBlock, x_.size() - first);
+    double* __restrict const x = x_.data() + first;
+    double* __restrict const x_dot = x_dot_.data() + first;
+    double* __restrict const theta = theta_.data() + first;
+    double* __restrict const theta_dot = theta_dot_.data() + first;
+    const std::int32_t* __restrict const action = actions.data() + first;
     for (std::size_t k = 0; k < count; ++k) {
-      sines[k] = std::sin(theta_[first + k]);
-      cosines[k] = std::cos(theta_[first + k]);
+      const double angle = theta[k];
+      sines[k] = std::sin(angle);  // one call for both, where the compiler knows sincos
+      cosines[k] = std::cos(angle);
     }
-    double* x = x_.data() + first;
-    double* x_dot = x_dot_.data() + first;
-    double* theta = theta_.data() + first;
-    double* theta_dot = theta_dot_.data() + first;
     for (std::size_t k = 0; k < count; ++k) {
       CartPoleState state{x[k], x_dot[k], theta[k], theta_dot[k]};
-      terminated[first + k] = cartpole_advance(state, actions[first + k] == 1, sines[k], cosines[k]) ? 1 : 0;
+      cartpole_move(state, action[k] != 0, sines[k], cosines[k]);
+      left[k] = cartpole_left(state);
       x[k] = state.x;
       x_dot[k] = state.x_dot;
       theta[k] = state.theta;
       theta_dot[k] = state.theta_dot;
     }
+    for (std::size_t k = 0; k < count; ++k) terminated[first + k] = left[k] != 0.0 ? 1 : 0;
   }
   std::fill(rewards.begin(), rewards.end(), 1.0F);  // on the step that ends an episode too
 }

@@ -22,16 +22,23 @@ void PendulumBatch::step(std::span<const float> torques, std::span<float> reward
   // In blocks that stay in the first cache: a loop without calls, then the calls of the C library.
   constexpr std::size_t kBlock = 128;
   for (std::size_t first = 0; first < theta_.size(); first += kBlock) {
-    const std::size_t end = std::min(first + kBlock, theta_.size());
-    for (std::size_t i = first; i < end; ++i) {
-      PendulumState state{theta_[i], theta_dot_[i]};
-      rewards[i] = pendulum_advance(state, torques[i], sine_[i]);
-      theta_[i] = state.theta;
-      theta_dot_[i] = state.theta_dot;
+    const std::size_t count = std::min(kBlock, theta_.size() - first);
+    double* __restrict const theta = theta_.data() + first;
+    double* __restrict const theta_dot = theta_dot_.data() + first;
+    double* __restrict const sine = sine_.data() + first;
+    double* __restrict const cosine = cosine_.data() + first;
+    const float* __restrict const torque = torques.data() + first;
+    float* __restrict const reward = rewards.data() + first;
+    for (std::size_t k = 0; k < count; ++k) {
+      PendulumState state{theta[k], theta_dot[k]};
+      reward[k] = pendulum_advance(state, torque[k], sine[k]);
+      theta[k] = state.theta;
+      theta_dot[k] = state.theta_dot;
     }
-    for (std::size_t i = first; i < end; ++i) {
-      sine_[i] = std::sin(theta_[i]);
-      cosine_[i] = std::cos(theta_[i]);
+    for (std::size_t k = 0; k < count; ++k) {
+      const double angle = theta[k];
+      sine[k] = std::sin(angle);  // one call for both, where the compiler knows sincos
+      cosine[k] = std::cos(angle);
     }
   }
   std::fill(terminated.begin(), terminated.end(), std::uint8_t{0});  // only the time limit ends an episode

@@ -2,6 +2,7 @@
 // vector_env.hpp is not wanted. make_vector_env("CartPole-v1", n) runs this same function.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -30,22 +31,22 @@ inline CartPoleState cartpole_start(Pcg64& rng) {
   return state;
 }
 
-// Advances 0.02 s with a push of +10 N (`right`) or -10 N. True when the state left the limits (terminated).
+// Advances 0.02 s with a push of +10 N (`right`) or -10 N.
 //
 // Equations: Barto, Sutton, Anderson (1983) as corrected by R. V. Florian, "Correct equations for the dynamics of the
 // cart-pole system" (2005), without friction. The order of operations is Gymnasium's, because the bits are to be equal:
 // explicit Euler, so positions move with the old velocities; no operation may be reordered or contracted.
 //
 // The sine and cosine of state.theta come from the caller: a batch computes them first, apart from the arithmetic.
-inline bool cartpole_advance(CartPoleState& state, bool right, double sin_theta, double cos_theta) {
-  constexpr double kGravity = 9.8;                             // m/s^2
-  constexpr double kPoleMass = 0.1;                            // kg
-  constexpr double kTotalMass = kPoleMass + 1.0;               // kg
-  constexpr double kHalfLength = 0.5;                          // m
-  constexpr double kPoleMassLength = kPoleMass * kHalfLength;  // kg m
-  constexpr double kForce = 10.0;                              // N
-  constexpr double kTau = 0.02;                                // s
-  const double force = right ? kForce : -kForce;
+inline void cartpole_move(CartPoleState& state, bool right, double sin_theta, double cos_theta) {
+  constexpr double kGravity = 9.8;                                                            // m/s^2
+  constexpr double kPoleMass = 0.1;                                                           // kg
+  constexpr double kTotalMass = kPoleMass + 1.0;                                              // kg
+  constexpr double kHalfLength = 0.5;                                                         // m
+  constexpr double kPoleMassLength = kPoleMass * kHalfLength;                                 // kg m
+  constexpr double kForce = 10.0;                                                             // N
+  constexpr double kTau = 0.02;                                                               // s
+  const double force = 2.0 * kForce * static_cast<double>(static_cast<int>(right)) - kForce;  // exact
   const double push = (force + kPoleMassLength * (state.theta_dot * state.theta_dot) * sin_theta) / kTotalMass;
   const double theta_acc = (kGravity * sin_theta - cos_theta * push) /
                            (kHalfLength * (4.0 / 3.0 - kPoleMass * (cos_theta * cos_theta) / kTotalMass));
@@ -54,13 +55,18 @@ inline bool cartpole_advance(CartPoleState& state, bool right, double sin_theta,
   state.x_dot += kTau * x_acc;
   state.theta += kTau * state.theta_dot;
   state.theta_dot += kTau * theta_acc;
-  return static_cast<bool>(static_cast<int>(state.x < -kCartPoleXLimit) | static_cast<int>(state.x > kCartPoleXLimit) |
-                           static_cast<int>(state.theta < -kCartPoleThetaLimit) |
-                           static_cast<int>(state.theta > kCartPoleThetaLimit));
 }
 
+// Whether the state left the limits (terminated): 1 or 0, as a number so that a batch takes it for arithmetic.
+inline double cartpole_left(const CartPoleState& state) {
+  return std::max(std::abs(state.x) > kCartPoleXLimit ? 1.0 : 0.0,
+                  std::abs(state.theta) > kCartPoleThetaLimit ? 1.0 : 0.0);
+}
+
+// Both, for one environment.
 inline bool cartpole_advance(CartPoleState& state, bool right) {
-  return cartpole_advance(state, right, std::sin(state.theta), std::cos(state.theta));
+  cartpole_move(state, right, std::sin(state.theta), std::cos(state.theta));
+  return cartpole_left(state) != 0.0;
 }
 
 }  // namespace thrt::rl
