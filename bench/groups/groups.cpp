@@ -10,6 +10,7 @@ std::vector<Group> groups() {
   std::vector<Group> all;
   add_a2c_groups(all);
   add_ppo_groups(all);
+  add_off_policy_groups(all);
   add_nature_dqn_groups(all);
   add_env_groups(all);
   return all;
