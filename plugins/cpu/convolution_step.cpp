@@ -379,39 +379,61 @@ Step convolution_step(const ConvolutionSpec& spec, const CompileSettings& settin
   return step;
 }
 
+namespace {
+
+struct MaskData {
+  const float *x, *positive;
+  float* y;
+};
+
+// The image is turned where `positive` or y lie channels last, through a copy where only one of them does.
+void run_mask(const MaskSpec& spec, const ConvolutionKernels& kernels, const MaskData& data, std::int64_t first,
+              std::int64_t last, float* copy) {
+  const std::int64_t elements = spec.channels * spec.pixels;
+  const bool masks_turned = spec.positive.channels_last;
+  for (std::int64_t n = first; n < last; ++n) {
+    const float *x = data.x + n * elements, *positive = data.positive + n * elements;
+    float* y = data.y + n * elements;
+    float* masked = masks_turned == spec.y.channels_last ? y : copy;
+    if (masks_turned) {
+      kernels.transpose(masked, spec.channels, x, spec.pixels, spec.channels, spec.pixels);
+    } else {
+      std::memcpy(masked, x, static_cast<std::size_t>(elements) * sizeof(float));
+    }
+    kernels.keep_positive(masked, positive, elements);
+    if (masked == y) continue;
+    if (masks_turned) {
+      kernels.transpose(y, spec.pixels, masked, spec.channels, spec.pixels, spec.channels);
+    } else {
+      kernels.transpose(y, spec.channels, masked, spec.pixels, spec.channels, spec.pixels);
+    }
+  }
+}
+
+}  // namespace
+
 Step convolution_mask_step(const MaskSpec& spec, const CompileSettings& settings) {
   Step step;
   step.reads(spec.x);
   step.reads(spec.positive.value);
-  step.writes(spec.y);
+  step.writes(spec.y.value);
   const std::int64_t elements = spec.channels * spec.pixels;
   step.cost = static_cast<double>(spec.n * elements) * 0.3;
   step.parts = parts_for(step.cost, spec.n, settings.threads);
-  // `positive` in program order is applied before the image is turned, so on a copy of it.
-  const bool before = !spec.positive.channels_last;
-  const std::uint64_t floats = before ? (static_cast<std::uint64_t>(elements) + 15) / 16 * 16 : 0;
+  const bool copies = spec.positive.channels_last != spec.y.channels_last;
+  const std::uint64_t floats = copies ? (static_cast<std::uint64_t>(elements) + 15) / 16 * 16 : 0;
   step.memory.scratch_bytes = bytes_of(floats * step.parts);
-  step.bind = [spec, elements, before, floats, parts = step.parts, kernels = settings.kernels->convolution()](
+  step.bind = [spec, floats, parts = step.parts, kernels = &settings.kernels->convolution()](
                   const Addresses& addresses, std::byte* scratch) -> Work {
-    const auto* from = reinterpret_cast<const float*>(addresses.of(spec.x));
-    const auto* positive = reinterpret_cast<const float*>(addresses.of(spec.positive.value));
-    auto* to = reinterpret_cast<float*>(addresses.of(spec.y));
+    const MaskData data{reinterpret_cast<const float*>(addresses.of(spec.x)),
+                        reinterpret_cast<const float*>(addresses.of(spec.positive.value)),
+                        reinterpret_cast<float*>(addresses.of(spec.y.value))};
+    const auto what = std::make_shared<const MaskSpec>(spec);
     std::vector<Task> tasks;
     for (std::uint32_t part = 0; part < parts; ++part) {
       float* copy = reinterpret_cast<float*>(scratch) + part * floats;
       const std::int64_t first = spec.n * part / parts, last = spec.n * (std::int64_t{part} + 1) / parts;
-      tasks.emplace_back([=] {
-        for (std::int64_t n = first; n < last; ++n) {
-          const float* image = from + n * elements;
-          if (before) {
-            std::memcpy(copy, image, static_cast<std::size_t>(elements) * sizeof(float));
-            kernels.keep_positive(copy, positive + n * elements, elements);
-            image = copy;
-          }
-          kernels.transpose(to + n * elements, spec.channels, image, spec.pixels, spec.channels, spec.pixels);
-          if (!before) kernels.keep_positive(to + n * elements, positive + n * elements, elements);
-        }
-      });
+      tasks.emplace_back([=] { run_mask(*what, *kernels, data, first, last, copy); });
     }
     return Work(std::move(tasks));
   };

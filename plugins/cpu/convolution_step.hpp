@@ -54,12 +54,11 @@ struct ConvolutionSpec {
 // after them, are f32 in any case.
 Step convolution_step(const ConvolutionSpec& spec, const CompileSettings& settings);
 
-// y = positive > 0 ? x : 0 where x lies in program order, `positive` channels last or not, and y, channels last.
+// y = positive > 0 ? x : 0, for x as the program says and the other two in either order.
 struct MaskSpec {
   std::int64_t n, channels, pixels;
   std::uint32_t x;
-  ImageValue positive;
-  std::uint32_t y;
+  ImageValue positive, y;
 };
 Step convolution_mask_step(const MaskSpec& spec, const CompileSettings& settings);
 
