@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 namespace thrt::cpu {
 namespace {
@@ -62,25 +64,33 @@ std::uint32_t neutral_bits(ir::OpKind kind, DType dtype) {
   return std::bit_cast<std::uint32_t>(-std::numeric_limits<float>::infinity());
 }
 
+// Neighbouring axes of the same kind as one, those of size 1 left out.
+struct Merged {
+  std::int64_t length;
+  bool reduced;
+};
+
+std::vector<Merged> merged_axes(const sdk::OpView& op) {
+  const ir::Shape shape = op.operand_type(0).shape;
+  std::vector<Merged> merged;
+  std::size_t next = 0;
+  for (int d = 0; d < shape.rank(); ++d) {
+    const bool reduced = next < op.attributes().size() && op.attribute(next) == d;
+    if (reduced) ++next;
+    if (shape[d] == 1) continue;
+    if (!merged.empty() && merged.back().reduced == reduced) {
+      merged.back().length *= shape[d];
+    } else {
+      merged.push_back({shape[d], reduced});
+    }
+  }
+  return merged;
+}
+
 Reduction plan_reduction(const sdk::OpView& op, const Kernels& kernels) {
   const bool sum = op.kind() == ir::OpKind::REDUCE_SUM;
   const ir::Type from = op.operand_type(0);
-  struct Merged {
-    std::int64_t length;
-    bool reduced;
-  };
-  std::vector<Merged> merged;
-  std::size_t next = 0;
-  for (int d = 0; d < from.shape.rank(); ++d) {
-    const bool reduced = next < op.attributes().size() && op.attribute(next) == d;
-    if (reduced) ++next;
-    if (from.shape[d] == 1) continue;
-    if (!merged.empty() && merged.back().reduced == reduced) {
-      merged.back().length *= from.shape[d];
-    } else {
-      merged.push_back({from.shape[d], reduced});
-    }
-  }
+  std::vector<Merged> merged = merged_axes(op);
   Reduction plan;
   plan.dtype = from.dtype;
   plan.results = op.result_type().elements();
@@ -102,6 +112,104 @@ Reduction plan_reduction(const sdk::OpView& op, const Kernels& kernels) {
     if (!merged[i].reduced) out_stride *= merged[i].length;
   }
   return plan;
+}
+
+// f32 [outer, count, n] -> [outer, n] or [outer, count]: what nearly all reductions of a network are.
+struct Simple {
+  bool by_rows;
+  std::int64_t outer, count, n;
+};
+
+std::optional<Simple> simple_reduction(const sdk::OpView& op) {
+  if (op.operand_type(0).dtype != DType::kF32 || op.operand_type(0).elements() == 0) return std::nullopt;
+  const std::vector<Merged> merged = merged_axes(op);
+  const auto is = [&](std::vector<bool> reduced) {
+    return merged.size() == reduced.size() && std::equal(merged.begin(), merged.end(), reduced.begin(),
+                                                         [](const Merged& m, bool r) { return m.reduced == r; });
+  };
+  if (is({})) return Simple{true, 1, 1, 1};
+  if (is({true})) return Simple{true, 1, 1, merged[0].length};
+  if (is({false})) return Simple{true, 1, merged[0].length, 1};
+  if (is({false, true})) return Simple{true, 1, merged[0].length, merged[1].length};
+  if (is({true, false})) return Simple{false, 1, merged[0].length, merged[1].length};
+  if (is({false, true, false})) return Simple{false, merged[0].length, merged[1].length, merged[2].length};
+  return std::nullopt;
+}
+
+// Fewer elements are not worth the handing over to another thread: 32 Ki of them take some 2 microseconds.
+constexpr std::int64_t kLeastElementsOfAPart = 1 << 15;
+constexpr double kNanosecondsOfAStep = 15, kNanosecondsOfAnElement = 0.06;
+
+std::int64_t part_count(std::int64_t elements, std::int64_t most, int threads) {
+  return std::max<std::int64_t>(1, std::min({elements / kLeastElementsOfAPart, most, std::int64_t{threads}}));
+}
+
+// One long run: the chunks' results into the scratch, then joined in order.
+void bind_chunks(Step& step, const Simple& simple, bool sum, const Kernels& kernels, int threads, std::uint32_t x,
+                 std::uint32_t result) {
+  const std::int64_t n = simple.n, chunks = (n + kReduceChunk - 1) / kReduceChunk;
+  const std::int64_t parts = part_count(n, chunks, threads);
+  step.parts = static_cast<std::uint32_t>(parts);
+  step.memory.scratch_bytes = static_cast<std::uint64_t>(chunks) * sizeof(float);
+  const ReduceRowsFn rows = sum ? kernels.sum_rows : kernels.max_rows;
+  step.bind = [=](const Addresses& addresses, std::byte* scratch) -> Work {
+    const auto* in = reinterpret_cast<const float*>(addresses.of(x));
+    auto* out = reinterpret_cast<float*>(addresses.of(result));
+    auto* partial = reinterpret_cast<float*>(scratch);
+    std::vector<Task> tasks;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t first = part * chunks / parts, last = (part + 1) * chunks / parts;
+      tasks.emplace_back([=] {
+        for (std::int64_t c = first; c < last; ++c) {
+          const std::int64_t at = c * kReduceChunk;
+          rows(partial + c, in + at, 1, std::min(kReduceChunk, n - at));
+        }
+      });
+    }
+    // The same order as in one run: a row of `chunks` elements would be added in another one.
+    return Work(std::move(tasks), [=] {
+      float total = partial[0];
+      for (std::int64_t c = 1; c < chunks; ++c) {
+        total = sum ? total + partial[c] : ((total > partial[c]) || std::isnan(total)) ? total : partial[c];
+      }
+      *out = total;
+    });
+  };
+}
+
+void bind_simple(Step& step, const Simple& simple, bool sum, const Kernels& kernels, int threads, std::uint32_t x,
+                 std::uint32_t result) {
+  const std::int64_t elements = simple.outer * simple.count * simple.n;
+  step.cost = kNanosecondsOfAStep + static_cast<double>(elements) * kNanosecondsOfAnElement;
+  const bool one_run = simple.by_rows && simple.count == 1;
+  if (one_run && part_count(elements, elements, threads) > 1) {
+    return bind_chunks(step, simple, sum, kernels, threads, x, result);
+  }
+  // Rows are cut among the parts, columns in whole cache lines.
+  const std::int64_t cuts = simple.by_rows ? simple.count : (simple.n + 15) / 16;
+  const std::int64_t parts = part_count(elements, cuts, threads);
+  step.parts = static_cast<std::uint32_t>(parts);
+  const ReduceRowsFn rows = sum ? kernels.sum_rows : kernels.max_rows;
+  const ReduceColumnsFn columns = sum ? kernels.sum_columns : kernels.max_columns;
+  step.bind = [=](const Addresses& addresses, std::byte*) -> Work {
+    const auto* in = reinterpret_cast<const float*>(addresses.of(x));
+    auto* out = reinterpret_cast<float*>(addresses.of(result));
+    std::vector<Task> tasks;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t first = part * cuts / parts, last = (part + 1) * cuts / parts;
+      if (simple.by_rows) {
+        tasks.emplace_back([=, n = simple.n] { rows(out + first, in + first * n, last - first, n); });
+        continue;
+      }
+      const std::int64_t j = first * 16, width = std::min(last * 16, simple.n) - j;
+      tasks.emplace_back([=] {
+        for (std::int64_t i = 0; i < simple.outer; ++i) {
+          columns(out + i * simple.n + j, in + i * simple.count * simple.n + j, simple.count, width, simple.n);
+        }
+      });
+    }
+    return Work(std::move(tasks));
+  };
 }
 
 // A number whose unsigned order is the order of ops.def: NaN above all, the zeros equal.
@@ -146,6 +254,12 @@ Step lower_reduce(const sdk::OpView& op, const CompileSettings& settings) {
   const bool empty = op.operand_type(0).elements() == 0;
   const Reduction plan = plan_reduction(op, kernels);
   if (plan.results == 0) return step;
+  if (const std::optional<Simple> simple = simple_reduction(op)) {
+    bind_simple(step, *simple, op.kind() == ir::OpKind::REDUCE_SUM, kernels, settings.threads, op.operand(0),
+                op.result());
+    return step;
+  }
+  step.cost = kNanosecondsOfAStep + static_cast<double>(op.operand_type(0).elements()) * 0.5;
   step.bind = [plan, empty, x = op.operand(0), result = op.result()](const Addresses& addresses, std::byte*) -> Task {
     return [plan, empty, in = addresses.of(x), out = addresses.of(result)] { plan(out, in, empty); };
   };
@@ -155,6 +269,7 @@ Step lower_reduce(const sdk::OpView& op, const CompileSettings& settings) {
 Step lower_argmax(const sdk::OpView& op) {
   Step step = step_of(op);
   const ir::Type type = op.operand_type(0);
+  step.cost = kNanosecondsOfAStep + static_cast<double>(type.elements());
   if (op.result_type().elements() == 0) return step;
   const AroundAxis around(type.shape, op.attribute(0));
   step.bind = [around, dtype = type.dtype, x = op.operand(0), result = op.result()](const Addresses& addresses,
@@ -177,6 +292,7 @@ Step lower_argsort(const sdk::OpView& op) {
   const ir::Type type = op.operand_type(0);
   if (type.elements() == 0) return step;
   const AroundAxis around(type.shape, op.attribute(0));
+  step.cost = kNanosecondsOfAStep + static_cast<double>(type.elements()) * 20;
   step.memory.scratch_bytes = static_cast<std::uint64_t>(around.length) * sizeof(std::uint64_t);
   step.bind = [around, dtype = type.dtype, x = op.operand(0), result = op.result()](const Addresses& addresses,
                                                                                     std::byte* scratch) -> Task {

@@ -343,8 +343,21 @@ const Kernels& kernels() {
   static constexpr const char* kName = "generic";
   static constexpr std::uint32_t kLanes = 4;
 #endif
-  static constexpr Kernels kTable = {kName,        kLanes,    &find_elementwise,    &sum_run,     &max_run,
-                                     &plan_matmul, &add_rows, &convolution_kernels, &random_words};
+  static constexpr Kernels kTable = {.level = kName,
+                                     .lanes = kLanes,
+                                     .elementwise = &find_elementwise,
+                                     .sum_run = &sum_run,
+                                     .max_run = &max_run,
+                                     .sum_squares = &sum_squares,
+                                     .sum_rows = &sum_rows,
+                                     .max_rows = &max_rows,
+                                     .sum_columns = &sum_columns,
+                                     .max_columns = &max_columns,
+                                     .adam = &adam,
+                                     .plan_matmul = &plan_matmul,
+                                     .add_rows = &add_rows,
+                                     .convolution = &convolution_kernels,
+                                     .random_words = &random_words};
   return kTable;
 }
 

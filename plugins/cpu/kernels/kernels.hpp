@@ -3,6 +3,7 @@
 // multiply and add.
 #pragma once
 
+#include "adam.hpp"
 #include "convolution_block.hpp"
 #include "matmul_plan.hpp"
 
@@ -19,6 +20,14 @@ using ElementwiseFn = void (*)(void* out, const void* a, const void* b, const vo
 // Which operand of a two-operand op is one element, read again for every i.
 enum class ScalarOperand { kNone, kLeft, kRight };
 
+// Of `count` rows of `n` f32: each row's elements, or each column's with rows `stride` apart. Over nothing: 0 or -infinity.
+using ReduceRowsFn = void (*)(float* out, const float* x, std::int64_t count, std::int64_t n);
+using ReduceColumnsFn = void (*)(float* out, const float* x, std::int64_t count, std::int64_t n, std::int64_t stride);
+
+// A longer run of f32 is cut into chunks of so many elements, whose results are joined in order, so that threads may
+// share it without a change of its bits.
+inline constexpr std::int64_t kReduceChunk = 4096;
+
 struct Kernels {
   const char* level;    // "x86-64", "x86-64 avx2", "x86-64 avx512"
   std::uint32_t lanes;  // f32 lanes of a vector register
@@ -30,6 +39,12 @@ struct Kernels {
   // accumulator = accumulator + sum of x[0, n), in an order that depends on n alone.
   void (*sum_run)(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
   void (*max_run)(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
+  float (*sum_squares)(const float* x, std::int64_t n);  // the same bits as sum_run of the products
+  ReduceRowsFn sum_rows, max_rows;                       // the same bits as sum_run and max_run of each row
+  ReduceColumnsFn sum_columns, max_columns;
+
+  // Elements [first, last) of the tensor.
+  void (*adam)(const AdamTensor& tensor, std::int64_t first, std::int64_t last);
 
   MatmulPlan (*plan_matmul)(const MatmulShape& shape);
   // sum[j] += x[0][j] + ... + x[rows - 1][j], one row after another, rows of x being `stride` apart; `first` takes sum as

@@ -16,6 +16,12 @@ ElementwiseFn find_elementwise(ir::OpKind kind, ir::DType from, ir::DType to, Sc
 ElementwiseFn find_cast(ir::DType from, ir::DType to);
 void sum_run(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
 void max_run(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
+float sum_squares(const float* x, std::int64_t n);
+void sum_rows(float* out, const float* x, std::int64_t count, std::int64_t n);
+void max_rows(float* out, const float* x, std::int64_t count, std::int64_t n);
+void sum_columns(float* out, const float* x, std::int64_t count, std::int64_t n, std::int64_t stride);
+void max_columns(float* out, const float* x, std::int64_t count, std::int64_t n, std::int64_t stride);
+void adam(const AdamTensor& tensor, std::int64_t first, std::int64_t last);
 MatmulPlan plan_matmul(const MatmulShape& shape);
 void add_rows(float* sum, const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, bool first);
 const ConvolutionKernels& convolution_kernels();
