@@ -20,7 +20,8 @@ MatmulShape matmul_shape(const sdk::OpView& op) {
 }
 
 MatmulPlan plan_product(const MatmulShape& shape, const CompileSettings& settings) {
-  return settings.kernels->plan_matmul(shape);
+  const bool bf16 = settings.precision == THRT_PRECISION_BF16;
+  return bf16 ? settings.kernels->plan_matmul_bf16(shape) : settings.kernels->plan_matmul(shape);
 }
 
 Step lower_matmul(const sdk::OpView& op, const CompileSettings& settings) {

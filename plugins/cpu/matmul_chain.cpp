@@ -57,16 +57,21 @@ struct BoundChain {
   void spread() const {
     for (const Spread& each : spreads) {
       const std::int64_t row = n * each.element_bytes;
-      for (std::int64_t r = 0; r < rows; ++r) {
-        if (!each.one_element) {
-          std::memcpy(each.to + r * row, each.from, static_cast<std::size_t>(row));
-          continue;
-        }
-        for (std::int64_t j = 0; j < n; ++j) {
-          std::memcpy(each.to + r * row + j * each.element_bytes, each.from,
-                      static_cast<std::size_t>(each.element_bytes));
-        }
+      if (each.one_element) {
+        repeat(each.to, each.from, each.element_bytes, rows * n);
+        continue;
       }
+      for (std::int64_t r = 0; r < rows; ++r) std::memcpy(each.to + r * row, each.from, static_cast<std::size_t>(row));
+    }
+  }
+
+  static void repeat(std::byte* to, const std::byte* element, std::int64_t element_bytes, std::int64_t count) {
+    if (element_bytes == 1) {
+      std::fill_n(to, count, *element);
+    } else {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, element, sizeof bits);
+      std::fill_n(reinterpret_cast<std::uint32_t*>(to), count, bits);
     }
   }
 

@@ -76,6 +76,7 @@ class ChainFinder {
     source.index = facts_.roots[value];
     source.offset = layout.offset;
     source.dtype = facts_.program.type(value).dtype;
+    if (ir::dtype_size(source.dtype) != 4 && ir::dtype_size(source.dtype) != 1) return std::nullopt;
     if (layout.is_scalar()) {
       source.kind = ChainSource::Kind::kScalar;
       return source;

@@ -1,5 +1,6 @@
-// The cpu backend: f32 programs on the host's own processor.
+// The cpu backend: programs on the host's own processor.
 #include "device.hpp"
+#include "precision.hpp"
 
 namespace thrt::cpu {
 
@@ -11,9 +12,12 @@ class CpuPlugin : public sdk::HostPlugin {
   std::unique_ptr<sdk::HostDevice> open_device(const thrt_context_options& options) override {
     return std::make_unique<Device>(options);
   }
+  std::string why_no_precision(std::uint32_t precision) override {
+    return refuse_precision(precision, best_kernels()).value_or("");
+  }
 };
 
 }  // namespace thrt::cpu
 
 THRT_BACKEND(thrt::cpu::CpuPlugin, "cpu", "0.1.0", "Thrust RL",
-             "the host's processor: oneDNN and vectorised kernels, f32");
+             "the host's processor: vectorised kernels, f32, and bf16 where the processor has it");

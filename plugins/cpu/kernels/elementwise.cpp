@@ -331,6 +331,11 @@ ElementwiseFn find_elementwise(OpKind kind, DType from, DType to, ScalarOperand 
 
 const Kernels& kernels() {
 #if defined(__AVX512F__)
+  static constexpr auto kPlanMatmulBf16 = &plan_matmul_bf16;
+#else
+  static constexpr MatmulPlan (*kPlanMatmulBf16)(const MatmulShape&) = nullptr;
+#endif
+#if defined(__AVX512F__)
   static constexpr const char* kName = "x86-64 avx512";
   static constexpr std::uint32_t kLanes = 16;
 #elif defined(__AVX2__)
@@ -355,6 +360,7 @@ const Kernels& kernels() {
                                      .max_columns = &max_columns,
                                      .adam = &adam,
                                      .plan_matmul = &plan_matmul,
+                                     .plan_matmul_bf16 = kPlanMatmulBf16,
                                      .add_rows = &add_rows,
                                      .convolution = &convolution_kernels,
                                      .random_words = &random_words};

@@ -47,6 +47,8 @@ struct Kernels {
   void (*adam)(const AdamTensor& tensor, std::int64_t first, std::int64_t last);
 
   MatmulPlan (*plan_matmul)(const MatmulShape& shape);
+  // Of operands rounded to bf16, with f32 sums. Null on levels without; ask has_bf16 whether the processor runs it.
+  MatmulPlan (*plan_matmul_bf16)(const MatmulShape& shape);
   // sum[j] += x[0][j] + ... + x[rows - 1][j], one row after another, rows of x being `stride` apart; `first` takes sum as
   // zero.
   void (*add_rows)(float* sum, const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns,
@@ -57,6 +59,9 @@ struct Kernels {
   // The first n words of the stream, as philox.h defines them.
   void (*random_words)(const std::uint32_t state[4], std::uint32_t* out, std::int64_t n);
 };
+
+// Whether these kernels have those of bf16 and this processor the instructions they are made of.
+bool has_bf16(const Kernels& kernels);
 
 // The best level this processor has.
 const Kernels& best_kernels();

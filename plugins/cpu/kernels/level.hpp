@@ -23,6 +23,7 @@ void sum_columns(float* out, const float* x, std::int64_t count, std::int64_t n,
 void max_columns(float* out, const float* x, std::int64_t count, std::int64_t n, std::int64_t stride);
 void adam(const AdamTensor& tensor, std::int64_t first, std::int64_t last);
 MatmulPlan plan_matmul(const MatmulShape& shape);
+MatmulPlan plan_matmul_bf16(const MatmulShape& shape);  // avx512 alone
 void add_rows(float* sum, const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, bool first);
 const ConvolutionKernels& convolution_kernels();
 void random_words(const std::uint32_t state[4], std::uint32_t* out, std::int64_t n);

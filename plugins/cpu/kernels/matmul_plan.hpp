@@ -28,7 +28,6 @@ enum class MatmulLoop {
   kTiles,    // broadcast elements of A times vectors of B
   kSwapped,  // the same for C's transpose: vectors lie along M
   kDots,     // vectors lie along K, which is contiguous in both operands
-  kBf16,     // kTiles over operands rounded to bf16, pairs of K at a time
 };
 
 struct MatmulPlan;

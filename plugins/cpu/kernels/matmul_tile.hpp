@@ -1,8 +1,13 @@
-// The register tile of the f32 matmul: kRows rows by kVectors vectors of C, one broadcast of A against kVectors vectors
+// The register tile of a product: kRows rows by kVectors vectors of C, one broadcast of A against kVectors vectors
 // of B for each row and each k. And the table of all tile sizes.
 #pragma once
 
 #include "matmul_vector.hpp"
+
+// `Multiply` is how two lanes are multiplied and added to an f32 sum: two functions
+//   static Vector add(Vector sum, float a, Vector b);   one lane of A against a vector of B
+//   static Vector add(Vector sum, Vector a, Vector b);
+// A lane is a float, or whatever else has 32 bits: what is loaded is handed on untouched.
 
 namespace {
 
@@ -56,7 +61,7 @@ inline void write_sums(const TileArguments& t, const Vector (&sum)[kRows][kVecto
 }
 
 // sum += A's column k times B's row k.
-template <int kRows, int kVectors, bool kEdge>
+template <class Multiply, int kRows, int kVectors, bool kEdge>
 inline void add_products(const TileArguments& t, std::int64_t k, Vector (&sum)[kRows][kVectors]) {
   const float* a = t.a + k * t.a_depth;
   const float* b = t.b + k * t.b_step;
@@ -70,20 +75,20 @@ inline void add_products(const TileArguments& t, std::int64_t k, Vector (&sum)[k
   for (int r = 0; r < kRows; ++r) {
     const float scalar = a[r * t.a_row];
 #pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) sum[r][v] += scalar * column[v];
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = Multiply::add(sum[r][v], scalar, column[v]);
   }
 }
 
-template <int kRows, int kVectors, bool kEdge, int kSplits>
+template <class Multiply, int kRows, int kVectors, bool kEdge, int kSplits>
 void tile(const TileArguments& t) {
   Vector sum[kRows][kVectors] = {};
   std::int64_t k = 0;
   if constexpr (kSplits > 1) {
     Vector more[kSplits - 1][kRows][kVectors] = {};
     for (; k + kSplits <= t.depth; k += kSplits) {
-      add_products<kRows, kVectors, kEdge>(t, k, sum);
+      add_products<Multiply, kRows, kVectors, kEdge>(t, k, sum);
 #pragma GCC unroll 4
-      for (int s = 1; s < kSplits; ++s) add_products<kRows, kVectors, kEdge>(t, k + s, more[s - 1]);
+      for (int s = 1; s < kSplits; ++s) add_products<Multiply, kRows, kVectors, kEdge>(t, k + s, more[s - 1]);
     }
 #pragma GCC unroll 4
     for (int s = 1; s < kSplits; ++s) {
@@ -94,7 +99,7 @@ void tile(const TileArguments& t) {
       }
     }
   }
-  for (; k < t.depth; ++k) add_products<kRows, kVectors, kEdge>(t, k, sum);
+  for (; k < t.depth; ++k) add_products<Multiply, kRows, kVectors, kEdge>(t, k, sum);
   if (t.accumulate) {
     write_sums<kRows, kVectors, kEdge, true>(t, sum);
   } else {
@@ -104,10 +109,10 @@ void tile(const TileArguments& t) {
 
 using TileFn = void (*)(const TileArguments&);
 
-template <int kVectors, bool kEdge, int kRows>
+template <class Multiply, int kVectors, bool kEdge, int kRows>
 constexpr TileFn tile_or_null() {
   if constexpr (kRows <= kMaxRows[kVectors]) {
-    return &tile<kRows, kVectors, kEdge, 1>;
+    return &tile<Multiply, kRows, kVectors, kEdge, 1>;
   } else {
     return nullptr;
   }
@@ -116,34 +121,42 @@ constexpr TileFn tile_or_null() {
 struct TileRow {
   TileFn rows[kTallest + 1];  // by height
 };
-template <int kVectors, bool kEdge>
+template <class Multiply, int kVectors, bool kEdge>
 constexpr TileRow tile_row() {
-  return {{nullptr, tile_or_null<kVectors, kEdge, 1>(), tile_or_null<kVectors, kEdge, 2>(),
-           tile_or_null<kVectors, kEdge, 3>(), tile_or_null<kVectors, kEdge, 4>(), tile_or_null<kVectors, kEdge, 5>(),
-           tile_or_null<kVectors, kEdge, 6>(), tile_or_null<kVectors, kEdge, 7>(), tile_or_null<kVectors, kEdge, 8>(),
-           tile_or_null<kVectors, kEdge, 9>(), tile_or_null<kVectors, kEdge, 10>(), tile_or_null<kVectors, kEdge, 11>(),
-           tile_or_null<kVectors, kEdge, 12>()}};
+  return {{nullptr, tile_or_null<Multiply, kVectors, kEdge, 1>(), tile_or_null<Multiply, kVectors, kEdge, 2>(),
+           tile_or_null<Multiply, kVectors, kEdge, 3>(), tile_or_null<Multiply, kVectors, kEdge, 4>(),
+           tile_or_null<Multiply, kVectors, kEdge, 5>(), tile_or_null<Multiply, kVectors, kEdge, 6>(),
+           tile_or_null<Multiply, kVectors, kEdge, 7>(), tile_or_null<Multiply, kVectors, kEdge, 8>(),
+           tile_or_null<Multiply, kVectors, kEdge, 9>(), tile_or_null<Multiply, kVectors, kEdge, 10>(),
+           tile_or_null<Multiply, kVectors, kEdge, 11>(), tile_or_null<Multiply, kVectors, kEdge, 12>()}};
 }
 
-template <int kVectors, bool kEdge>
+template <class Multiply, int kVectors, bool kEdge>
 constexpr TileRow few_row() {
-  return {{nullptr, &tile<1, kVectors, kEdge, splits(1, kVectors)>, &tile<2, kVectors, kEdge, splits(2, kVectors)>,
-           &tile<3, kVectors, kEdge, splits(3, kVectors)>}};
+  return {{nullptr, &tile<Multiply, 1, kVectors, kEdge, splits(1, kVectors)>,
+           &tile<Multiply, 2, kVectors, kEdge, splits(2, kVectors)>,
+           &tile<Multiply, 3, kVectors, kEdge, splits(3, kVectors)>}};
 }
 
-// By [whole or with an edge][vectors - 1]; the others are for products of fewer rows than kSumsInFlight.
+// By [whole or with an edge][vectors - 1].
+template <class Multiply>
+struct Tiles {
 #if defined(__AVX512F__)
-constexpr TileRow kTiles[2][kMaxVectors] = {
-    {tile_row<1, false>(), tile_row<2, false>(), tile_row<3, false>(), tile_row<4, false>()},
-    {tile_row<1, true>(), tile_row<2, true>(), tile_row<3, true>(), tile_row<4, true>()}};
-constexpr TileRow kFewRowTiles[2][kMaxVectors] = {
-    {few_row<1, false>(), few_row<2, false>(), few_row<3, false>(), few_row<4, false>()},
-    {few_row<1, true>(), few_row<2, true>(), few_row<3, true>(), few_row<4, true>()}};
+  static constexpr TileRow kAll[2][kMaxVectors] = {{tile_row<Multiply, 1, false>(), tile_row<Multiply, 2, false>(),
+                                                    tile_row<Multiply, 3, false>(), tile_row<Multiply, 4, false>()},
+                                                   {tile_row<Multiply, 1, true>(), tile_row<Multiply, 2, true>(),
+                                                    tile_row<Multiply, 3, true>(), tile_row<Multiply, 4, true>()}};
+  // For products of fewer rows than kSumsInFlight.
+  static constexpr TileRow kFewRows[2][kMaxVectors] = {{few_row<Multiply, 1, false>(), few_row<Multiply, 2, false>(),
+                                                        few_row<Multiply, 3, false>(), few_row<Multiply, 4, false>()},
+                                                       {few_row<Multiply, 1, true>(), few_row<Multiply, 2, true>(),
+                                                        few_row<Multiply, 3, true>(), few_row<Multiply, 4, true>()}};
 #else
-constexpr TileRow kTiles[2][kMaxVectors] = {{tile_row<1, false>(), tile_row<2, false>()},
-                                            {tile_row<1, true>(), tile_row<2, true>()}};
-constexpr TileRow kFewRowTiles[2][kMaxVectors] = {{few_row<1, false>(), few_row<2, false>()},
-                                                  {few_row<1, true>(), few_row<2, true>()}};
+  static constexpr TileRow kAll[2][kMaxVectors] = {{tile_row<Multiply, 1, false>(), tile_row<Multiply, 2, false>()},
+                                                   {tile_row<Multiply, 1, true>(), tile_row<Multiply, 2, true>()}};
+  static constexpr TileRow kFewRows[2][kMaxVectors] = {{few_row<Multiply, 1, false>(), few_row<Multiply, 2, false>()},
+                                                       {few_row<Multiply, 1, true>(), few_row<Multiply, 2, true>()}};
 #endif
+};
 
 }  // namespace

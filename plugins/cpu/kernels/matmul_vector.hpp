@@ -21,13 +21,14 @@ constexpr int kLanes = 4;
 constexpr bool kHasMasks = false;
 #endif
 
-typedef float Vector __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
+typedef float Vector __attribute__((vector_size(4 * kLanes)));
+typedef float VectorInMemory __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
 
 inline Vector load(const float* p) {
-  return *reinterpret_cast<const Vector*>(p);
+  return *reinterpret_cast<const VectorInMemory*>(p);
 }
 inline void store(float* p, Vector v) {
-  *reinterpret_cast<Vector*>(p) = v;
+  *reinterpret_cast<VectorInMemory*>(p) = v;
 }
 
 // The first `count` lanes; the others are zero, and their memory is not touched. 0 <= count <= kLanes.

@@ -30,6 +30,14 @@ KernelLevels usable_kernels() {
   return found;
 }
 
+bool has_bf16(const Kernels& kernels) {
+#ifdef THRT_CPU_HAS_LEVELS
+  return kernels.plan_matmul_bf16 != nullptr && __builtin_cpu_supports("avx512bf16");
+#else
+  return kernels.plan_matmul_bf16 != nullptr;
+#endif
+}
+
 const Kernels& best_kernels() {
   const KernelLevels usable = usable_kernels();
   return *usable.levels[usable.count - 1];

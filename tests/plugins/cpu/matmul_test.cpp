@@ -2,9 +2,13 @@
 #include "kernel_levels.hpp"
 
 #include "../../../plugins/cpu/matmul_cut.hpp"
+#include "../../../plugins/cpu/precision.hpp"
+
+#include <thrt/abi.h>
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -29,12 +33,21 @@ bool guards_hold(const std::vector<float>& x) {
   return true;
 }
 
+// The nearest bf16, the even one of two as near.
+float as_bf16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return std::bit_cast<float>((bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u);
+}
+
 struct Product {
   MatmulShape shape;
   std::vector<float> a, b;               // guarded
   std::vector<double> exact, magnitude;  // sum of terms, sum of their absolute values
 
-  Product(const MatmulShape& s, std::mt19937& random) : shape(s) {
+  // `round`: what the kernel does to its operands first.
+  Product(
+      const MatmulShape& s, std::mt19937& random, float (*round)(float) = [](float x) { return x; })
+      : shape(s) {
     std::uniform_real_distribution<float> uniform(-1, 1);
     a = guarded(static_cast<std::size_t>(s.m * s.k));
     b = guarded(static_cast<std::size_t>(s.k * s.n));
@@ -44,8 +57,8 @@ struct Product {
       for (std::int64_t j = 0; j < s.n; ++j) {
         double sum = 0, absolute = 0;
         for (std::int64_t p = 0; p < s.k; ++p) {
-          const double term = static_cast<double>(a[at(s.transpose_a ? p * s.m + i : i * s.k + p)]) *
-                              static_cast<double>(b[at(s.transpose_b ? j * s.k + p : p * s.n + j)]);
+          const double term = static_cast<double>(round(a[at(s.transpose_a ? p * s.m + i : i * s.k + p)])) *
+                              static_cast<double>(round(b[at(s.transpose_b ? j * s.k + p : p * s.n + j)]));
           sum += term;
           absolute += std::fabs(term);
         }
@@ -69,15 +82,15 @@ std::vector<float> run(const Kernels& kernels, const Product& product, const Mat
   for (const MatmulBlock& block : cut.blocks) {
     std::vector<float> workspace = guarded(cut.plan.workspace / 4);
     cut.plan.run(cut.plan, block, product.a.data() + kGuard, product.b.data() + kGuard, c.data() + kGuard,
-                       workspace.data() + kGuard, epilogue);
+                 workspace.data() + kGuard, epilogue);
     EXPECT_TRUE(guards_hold(workspace)) << name(product.shape, kernels.level);
   }
   EXPECT_TRUE(guards_hold(c)) << name(product.shape, kernels.level);
   return c;
 }
 
-void expect_product(const Kernels& kernels, const Product& product) {
-  const std::vector<float> c = run(kernels, product, cut_matmul(kernels.plan_matmul(product.shape), 1));
+void expect_product(const Kernels& kernels, const Product& product, const MatmulPlan& plan) {
+  const std::vector<float> c = run(kernels, product, cut_matmul(plan, 1));
   for (std::size_t i = 0; i < product.exact.size(); ++i) {
     const double error = std::fabs(static_cast<double>(c[kGuard + i]) - product.exact[i]);
     // K roundings of partial sums, none of which is greater than the sum of absolute values.
@@ -100,7 +113,7 @@ TEST(CpuMatmul, SmallSizesAgainstF64) {
       for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 9, 15, 16, 18, 31, 48, 63, 64, 67}) {
         for_all_storages(m, k, n, [&](const MatmulShape& shape) {
           const Product product(shape, random);
-          for (const Kernels* kernels : all_levels()) expect_product(*kernels, product);
+          for (const Kernels* kernels : all_levels()) expect_product(*kernels, product, kernels->plan_matmul(shape));
         });
       }
     }
@@ -115,7 +128,7 @@ TEST(CpuMatmul, SizesBeyondOnePassAgainstF64) {
   for (const auto& size : sizes) {
     for_all_storages(size[0], size[1], size[2], [&](const MatmulShape& shape) {
       const Product product(shape, random);
-      for (const Kernels* kernels : all_levels()) expect_product(*kernels, product);
+      for (const Kernels* kernels : all_levels()) expect_product(*kernels, product, kernels->plan_matmul(shape));
     });
   }
 }
@@ -184,13 +197,65 @@ TEST(CpuMatmul, EpiloguesSeeFinalElementsOnce) {
                                       },
                                       &seen};
         plan.run(plan, {0, shape.m, 0, shape.n}, product.a.data() + kGuard, product.b.data() + kGuard,
-                            c.data() + kGuard, workspace.data() + kGuard, epilogue);
+                 c.data() + kGuard, workspace.data() + kGuard, epilogue);
         EXPECT_EQ(seen.values, std::vector<float>(whole.begin() + kGuard, whole.end() - kGuard))
             << name(shape, kernels->level);
         EXPECT_EQ(seen.times, std::vector<int>(product.exact.size(), 1)) << name(shape, kernels->level);
       }
     });
   }
+}
+
+TEST(CpuMatmulBf16, RoundedOperandsAgainstF64) {
+  std::mt19937 random(8);
+  const std::int64_t sizes[][3] = {{1, 1, 1},      {1, 7, 1},      {3, 5, 2},    {13, 2, 17},    {64, 64, 64},
+                                   {64, 4, 64},    {64, 65, 2},    {7, 128, 3},  {1, 66, 64},    {4, 64, 33},
+                                   {16, 31, 18},   {33, 97, 70},   {256, 64, 1}, {32, 520, 200}, {9, 1030, 20},
+                                   {100, 33, 600}, {32, 600, 300}, {2, 17, 3}};
+  for (const Kernels* kernels : all_levels()) {
+    if (!has_bf16(*kernels)) continue;
+    for (const auto& size : sizes) {
+      for_all_storages(size[0], size[1], size[2], [&](const MatmulShape& shape) {
+        expect_product(*kernels, Product(shape, random, as_bf16), kernels->plan_matmul_bf16(shape));
+      });
+    }
+  }
+}
+
+TEST(CpuMatmulBf16, PartsMakeTheSameBits) {
+  std::mt19937 random(9);
+  const std::int64_t sizes[][3] = {{256, 64, 64},  {130, 301, 70}, {1, 300, 520}, {3, 300, 530}, {96, 65, 2},
+                                   {64, 520, 257}, {520, 20, 3},   {8, 401, 300}, {49, 64, 16}};
+  for (const Kernels* kernels : all_levels()) {
+    if (!has_bf16(*kernels)) continue;
+    for (const auto& size : sizes) {
+      for_all_storages(size[0], size[1], size[2], [&](const MatmulShape& shape) {
+        const Product product(shape, random, as_bf16);
+        MatmulPlan plan = kernels->plan_matmul_bf16(shape);
+        const std::vector<float> whole = run(*kernels, product, cut_matmul(plan, 1));
+        plan.nanoseconds = 1e9;  // worth any number of parts
+        for (const int threads : {2, 3, 7}) {
+          EXPECT_EQ(run(*kernels, product, cut_matmul(plan, threads)), whole) << name(shape, kernels->level);
+        }
+      });
+    }
+  }
+}
+
+TEST(CpuPrecision, RefusalsNameTheReason) {
+  const Kernels& best = best_kernels();
+  EXPECT_FALSE(refuse_precision(THRT_PRECISION_F32, best).has_value());
+  EXPECT_EQ(refuse_precision(THRT_PRECISION_BF16, best).has_value(), !has_bf16(best));
+  // A processor without the instructions: the level that it would run has no such kernels.
+  Kernels older = *all_levels()[0];
+  EXPECT_FALSE(has_bf16(older));
+  older.level = "x86-64 avx2";
+  const std::string reason = refuse_precision(THRT_PRECISION_BF16, older).value_or("");
+  EXPECT_NE(reason.find("avx512_bf16"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("x86-64 avx2"), std::string::npos) << reason;
+  EXPECT_NE(refuse_precision(THRT_PRECISION_F16, best).value_or("").find("f16"), std::string::npos);
+  EXPECT_NE(refuse_precision(THRT_PRECISION_TF32, best).value_or("").find("tf32"), std::string::npos);
+  EXPECT_TRUE(refuse_precision(17, best).has_value());
 }
 
 }  // namespace

@@ -227,7 +227,9 @@ inline thrt_status context_create(thrt_plugin* plugin, const thrt_context_option
     const std::string device = "device " + std::to_string(known.device_index) + " (" + info.name + ")";
     if (info.available == 0) throw Error(THRT_UNAVAILABLE, device + " is unavailable: " + info.unavailable_reason);
     if (known.precision >= 32 || (info.precisions & (1u << known.precision)) == 0) {
-      throw Error(THRT_UNSUPPORTED, device + " does not compute in precision " + std::to_string(known.precision));
+      const std::string reason = owner.object->why_no_precision(known.precision);
+      throw Error(THRT_UNSUPPORTED, device + " does not compute in precision " + std::to_string(known.precision) +
+                                        (reason.empty() ? "" : ": " + reason));
     }
     if (known.memory_budget > info.memory_total) {
       throw Error(THRT_OVER_BUDGET, "a budget of " + std::to_string(known.memory_budget) + " bytes is more than the " +

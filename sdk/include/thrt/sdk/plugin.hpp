@@ -85,6 +85,8 @@ class Plugin {
   virtual std::uint32_t device_count() = 0;                                                  // at most 64
   virtual void device_info(std::uint32_t index, thrt_device_info& info) = 0;                 // index < device_count()
   virtual std::unique_ptr<Context> create_context(const thrt_context_options& options) = 0;  // device_index is in range
+  // What a context that asks for a precision the device does not list is told beyond that; "" for nothing.
+  virtual std::string why_no_precision(std::uint32_t /*precision*/) { return ""; }
 };
 
 struct PluginOptions {
