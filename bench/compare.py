@@ -18,6 +18,7 @@ import os
 import pathlib
 import platform
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -71,7 +72,7 @@ def machine():
     levels = [flag for flag in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if flag in facts.get("flags", "").split()]
     name = facts.get("model name", platform.machine())
     return {"name": f"{name}, {os.cpu_count()} cores", "family": f"family {facts.get('cpu family')} model {facts.get('model')}",
-            "instructions": levels, "kernel": platform.release(), "compiler": text_of("c++", "--version").split("\n")[0],
+            "instructions": levels, "kernel": ".".join(platform.release().split(".")[:2]), "compiler": text_of("c++", "--version").split("\n")[0],
             "commit": text_of("git", "rev-parse", "--short", "HEAD") + ("+" if text_of(
                 "git", "status", "--porcelain", "--untracked-files=no", "--", "*.cpp", "*.hpp", "*.h", "CMakeLists.txt") else ""),
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")}
@@ -101,7 +102,7 @@ class Report:
         print(f"[{time.monotonic() - self.start:6.1f} s] {text}", file=sys.stderr, flush=True)
 
     def failed(self, what, why):
-        self.failures.append(f"{what}: {why}")
+        self.failures.append(" ".join(f"{what}: {why}".replace(str(ROOT) + "/", "").split()))
         self.note(f"{what} failed: {why}")
 
 
@@ -147,7 +148,7 @@ def google_benchmark(report, what, command, threads, options):
 def wanted_groups(options):
     """The filter as one over ids, for the programs match it against "GROUP/TARGET/bBATCH"."""
     if options.groups == ".":
-        return "."
+        return "^[a-z0-9_]+/[^/]+/b[0-9]+"  # not the floor's single layers
     listed = text_of(options.build / "bin" / "thrust", "bench", "--list")
     pairs = [line.split()[0] for line in listed.splitlines() if line]
     chosen = [pair for pair in pairs if re.search(options.groups, pair)]
@@ -155,6 +156,25 @@ def wanted_groups(options):
         raise SystemExit(f"error: --groups '{options.groups}' leaves no group\n  why: groups: {', '.join(pairs)}\n"
                          "  try: --groups train_step")
     return "|".join(f"^{pair.split('/')[0]}/[^/]+/{pair.split('/')[1]}(/|$)" for pair in chosen)
+
+
+def measure_launch(options, report):
+    """(what, nanoseconds of one thread) of the calls into a backend, where the program and the null plugin are built."""
+    program, null = options.build / "bin" / "launch_overhead", options.build / "tests/plugins/libthrust_backend_null.so"
+    if not program.exists() or not null.exists():
+        report.failed("launch overhead", "launch_overhead or the null plugin is not built")
+        return []
+    text = run(report, "launch overhead", [program, null, options.build / "lib/thrust/plugins/libthrust_backend_cpu.so",
+                                           "--benchmark_format=json", "--benchmark_repetitions=5"], 1, 120)
+    times = {}
+    for entry in json.loads(text)["benchmarks"] if text else []:
+        if entry.get("aggregate_name") == "median":
+            scale = {"ns": 1.0, "us": 1e3, "ms": 1e6}[entry["time_unit"]]
+            times[entry["run_name"]] = entry["cpu_time"] * scale
+    return [[LAUNCHES.get(name, name), time] for name, time in times.items()]
+
+
+LAUNCHES = {"direct_call": "a direct call", "launch/null": "launch of an empty program"}
 
 
 def measure_throughput(options, report):
@@ -192,7 +212,7 @@ def measure_throughput(options, report):
                     document = json.loads(text)
                     versions["PyTorch"] = document["context"]["torch"]
                     results += benchmarks_of(document, threads, report)
-    return {"results": results, "versions": versions}
+    return {"results": results, "versions": versions, "launch": measure_launch(options, report)}
 
 
 # ----------------------------------------------------------------------------------------------------------------- learning
@@ -318,6 +338,17 @@ def write_page(options, folder):
     options.page.write_text(page, encoding="utf-8")
 
 
+def without_paths(arguments):
+    """What a reader has to type; where this machine keeps things is nobody's business."""
+    kept, skip = [], False
+    for word in arguments:
+        is_path = word.split("=")[0] in ("--build", "--peers-python", "--results", "--page")
+        if not skip and not is_path:
+            kept.append(shlex.quote(word))
+        skip = is_path and "=" not in word
+    return kept
+
+
 def estimate(options):
     rounds = options.rounds * len(options.threads)
     seconds = 0 if options.only_learning else rounds * (25 if options.skip_peers else 75) * (0.2 if options.quick else 1)
@@ -337,7 +368,7 @@ def main():
             raise SystemExit(f"error: there is no trainer_throughput in {options.build}/bin\n"
                              "  try: cmake --preset release && cmake --build --preset release")
         report.note(f"this takes about {estimate(options) / 60:.0f} minutes")
-        command = " ".join(["bench/compare.py"] + [word for word in sys.argv[1:] if str(ROOT) not in word])
+        command = " ".join(["bench/compare.py", *without_paths(sys.argv[1:])])
         folder.mkdir(parents=True, exist_ok=True)
         jobs = [("throughput", measure_throughput)] * (not options.only_learning) + [("learning", measure_learning)] * options.learning
         for name, measure in jobs:

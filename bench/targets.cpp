@@ -58,7 +58,9 @@ void open_with(const SelectedBackend& backend, const std::string& name, const Ta
   if (!has_precision(backend, index)) {
     const std::string why = fmt::format("its device {} has {}", backend.device().name,
                                         fmt::join(precision_names(backend.device().precisions), ", "));
-    if (!request.backends.empty()) throw Error(fmt::format("backend {} has no precision '{}'", name, precision), why);
+    if (!request.backends.empty()) {
+      throw Error(fmt::format("backend {} has no precision '{}'", name, precision), why, "--precision f32");
+    }
     result.left_out.push_back(fmt::format("{} in {}: {}", name, precision, why));
     return;
   }

@@ -48,7 +48,8 @@ std::vector<std::string> split(const std::string& option, const std::string& tex
     const std::size_t end = std::min(text.find(',', begin), text.size());
     parts.push_back(text.substr(begin, end - begin));
     if (parts.back().empty())
-      throw Error(fmt::format("{} is '{}'", option, text), "a name between its commas is missing");
+      throw Error(fmt::format("{} is '{}'", option, text), "a name between its commas is missing",
+                  option == "--backend" ? "--backend cpu,cuda" : "--precision f32,bf16");
     if (end == text.size()) return parts;
     begin = end + 1;
   }
@@ -121,11 +122,10 @@ std::vector<bench::Group> chosen_groups(const std::optional<std::string>& filter
   std::vector<bench::Group> chosen;
   std::vector<std::string> names;
   for (const bench::Group& group : all) {
-    names.push_back(group.name);
+    if (std::find(names.begin(), names.end(), group.name) == names.end()) names.push_back(group.name);
     if (fmt::format("{}/b{}", group.name, group.batch).find(*filter) != std::string::npos) chosen.push_back(group);
   }
   if (!chosen.empty()) return chosen;
-  names.erase(std::unique(names.begin(), names.end()), names.end());
   const std::string nearest = nearest_name(*filter, names);
   throw Error(
       fmt::format("no group's name holds '{}'", *filter), fmt::format("groups: {}", fmt::join(names, ", ")),
@@ -168,8 +168,8 @@ int run_groups(const BenchCommand& command) {
   const bench::TargetRequest request = request_of(command);
   const StopSignal stop(/*announce=*/false);
   const bench::MeasureOptions options = {.min_seconds = seconds_of(command), .stop = [&] { return stop.requested(); }};
-  const bool needs_backend =
-      std::any_of(groups.begin(), groups.end(), [](const bench::Group& g) { return g.on_device; });
+  const bool needs_backend = command.backends || std::any_of(groups.begin(), groups.end(),
+                                                             [](const bench::Group& group) { return group.on_device; });
   const bench::Targets targets = needs_backend ? bench::open_targets(request) : bench::Targets{};
   for (const std::string& line : targets.left_out) fmt::print(stderr, "left out: {}\n", line);
   const std::vector<Item> items = items_on(targets, groups);

@@ -141,9 +141,9 @@ std::string line_chart_svg(const LineChart& chart) {
 
   Drawing svg;
   svg.add(R"(<?xml version="1.0" encoding="UTF-8"?>)");
-  svg.add(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:g}" height="{1:g}" viewBox="0 0 {0:g} {1:g}")", kWidth,
-          kHeight);
-  svg.add(R"( font-family="sans-serif" font-size="13" fill="#333333">)");
+  svg.add(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:g}" height="{1:g}" viewBox="0 0 {0:g} {1:g}")"
+          R"( font-family="sans-serif" font-size="13" fill="#333333">)",
+          kWidth, kHeight);
   svg.add(R"(<rect width="{:g}" height="{:g}" fill="#ffffff"/>)", kWidth, kHeight);
   svg.add(R"(<text x="{:.1f}" y="28" text-anchor="middle" font-size="16">{}</text>)", (kLeft + kRight) / 2.0,
           escaped(chart.title));

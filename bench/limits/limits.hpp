@@ -15,5 +15,7 @@ struct Limit {
 
 // The small networks: the products of each program, each by the fastest of the libraries for its shape.
 void add_small_net_limits(std::vector<Limit>& limits);
+// The convolution network; also each of its convolutions alone. In f32 and, "floor-bf16", in bf16.
+void add_nature_cnn_limits(std::vector<Limit>& limits);
 
 }  // namespace thrt::bench

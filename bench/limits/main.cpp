@@ -59,6 +59,7 @@ int run(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   std::vector<Limit> limits;
   add_small_net_limits(limits);
+  add_nature_cnn_limits(limits);
   const dnnl_version_t* const version = dnnl_version();
   benchmark::AddCustomContext("onednn", fmt::format("{}.{}.{}", version->major, version->minor, version->patch));
   for (const Limit& limit : limits) add_benchmark(limit, threads);
