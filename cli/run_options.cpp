@@ -139,7 +139,8 @@ void RunOptions::describe(std::string_view algorithm) const {
     if (first.section.empty()) {
       setting->option->description(description(first))->group("Run");
     } else if (algorithm.empty()) {
-      setting->option->description(fmt::format("{} ({})", first.help, algorithms_of(setting->fields)))
+      const std::string off = is_flag(first) ? fmt::format(" ({}: do not)", off_name(first)) : std::string();
+      setting->option->description(fmt::format("{}{} ({})", first.help, off, algorithms_of(setting->fields)))
           ->group("Hyper-parameters");
     } else if (field != nullptr) {
       setting->option->description(description(*field))->group(fmt::format("Hyper-parameters of {}", algorithm));

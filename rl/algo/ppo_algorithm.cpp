@@ -7,6 +7,12 @@
 namespace thrt::rl {
 namespace {
 
+void set_defaults(RunConfig& run, std::string_view environment) {
+  run.ppo = ppo_defaults(environment);
+  // The zoo's budget, over which its learning rate falls.
+  if (environment == "CartPole-v1" || environment == "Pendulum-v1") run.total_timesteps = 100'000;
+}
+
 Graph act_graph(const RunConfig& config, const VectorEnv& env, std::int64_t batch, bool stochastic) {
   const PolicySpaces spaces = policy_spaces(env);
   return stochastic ? ppo_act_graph(config.ppo, spaces, batch) : ppo_greedy_graph(config.ppo, spaces, batch);
@@ -37,7 +43,7 @@ std::unique_ptr<Learner> learner(const Context& context, const RunConfig& run) {
 Algorithm ppo_algorithm() {
   return {.name = "ppo",
           .fields = ppo_fields,
-          .set_defaults = [](RunConfig& run, std::string_view environment) { run.ppo = ppo_defaults(environment); },
+          .set_defaults = set_defaults,
           .validate = [](const RunConfig& run) { validate(run.ppo); },
           .steps_per_iteration = [](const RunConfig& run) { return run.ppo.batch_size(); },
           .network = [](const RunConfig& run) { return shape_of(run.ppo).text(); },

@@ -34,7 +34,7 @@ const std::array kFields = {
           .range = {.low = 1.0, .high = 10000.0}},
     Field{.section = "ppo",
           .name = "learning_rate",
-          .help = "Adam's step size",
+          .help = "the optimiser's step size",
           .pointer = of_ppo<&PpoConfig::learning_rate>,
           .range = kPositive},
     Field{.section = "ppo",

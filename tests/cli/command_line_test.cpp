@@ -69,6 +69,11 @@ TEST_F(CommandLine, ValuesThatAreNone) {
   const std::vector<Bad> table = {
       {{"train", "pp0", "CartPole-v1"}, "unknown algorithm 'pp0'", "choices: ppo"},
       {{"train", "ppo", "CartPole-v0"}, "unknown environment 'CartPole-v0'", "the nearest is 'CartPole-v1'"},
+      {{"train", "a2c", "CartPole-v1", "--clip-coef", "0.1"}, "a2c has no setting --clip-coef", "it is one of ppo"},
+      {kTrain + Arguments{"--rms-decay", "0.9"}, "ppo has no setting --rms-decay", "thrust train ppo --help"},
+      {kTrain + Arguments{"--stop-at", "inf"}, "--stop-at is 'inf'", "it takes a number or never"},
+      {kTrain + Arguments{"--eval-every", "0"}, "--eval-every is '0'", "or auto"},
+      {kTrain + Arguments{"--eval-episodes", "0"}, "--eval-episodes is '0'", "from 1"},
       {kTrain + Arguments{"--num-envs", "0"}, "--num-envs is '0'", "a whole number from 1"},
       {kTrain + Arguments{"--num-envs", "-3"}, "--num-envs is '-3'", "a whole number from 1"},
       {kTrain + Arguments{"--num-steps", "0"}, "--num-steps is '0'", "a whole number from 1"},
@@ -116,10 +121,20 @@ TEST_F(CommandLine, ABudgetThatIsTooSmallIsSaidAndLeavesNoFolder) {
 
 TEST_F(CommandLine, HelpHasDefaultsAndChoices) {
   const std::string train = thrust_out({"train", "--help"});
-  for (const char* text : {"--learning-rate X", "[0.00025]", "one of tanh, relu [tanh]", "one of CartPole-v1", "[cpu]",
-                           "Defaults for ppo CartPole-v1", "--num-envs 8", "--no-clip-vloss", "--resume DIR"}) {
+  for (const char* text : {"--learning-rate X", "(ppo, a2c", "one of CartPole-v1", "[cpu]", "--resume DIR",
+                           "`thrust train ALGO --help`", "--stop-at X"}) {
     EXPECT_THAT(train, HasSubstr(text));
   }
+  const std::string ppo = thrust_out({"train", "ppo", "--help"});
+  for (const char* text : {"--learning-rate X", "[0.00025]", "one of tanh, relu [tanh]", "Hyper-parameters of ppo",
+                           "Defaults for ppo CartPole-v1", "--num-envs 8", "--no-clip-vloss", "--resume DIR",
+                           "--total-timesteps 100000"}) {
+    EXPECT_THAT(ppo, HasSubstr(text));
+  }
+  EXPECT_THAT(ppo, testing::Not(HasSubstr("--rms-decay")));
+  const std::string a2c = thrust_out({"train", "a2c", "CartPole-v1", "--help"});
+  EXPECT_THAT(a2c, HasSubstr("[0.0007]"));
+  EXPECT_THAT(a2c, testing::Not(HasSubstr("--clip-coef")));
   EXPECT_THAT(thrust_out({"eval", "-h"}), HasSubstr("[1000000]"));
   EXPECT_THAT(thrust_out({"backends", "--help"}), HasSubstr("--plugin FILE"));
   EXPECT_THAT(thrust_out({"version", "--help"}), HasSubstr("--json"));

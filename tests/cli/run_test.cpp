@@ -214,5 +214,41 @@ TEST_F(Run, ACheckpointOfAnotherNetworkIsRefused) {
   EXPECT_THAT(outcome.err, HasSubstr("error: checkpoint one/checkpoints/step_512.safetensors is of another network"));
 }
 
+TEST_F(Run, EndsAtItsMarkOrSaysThatItDidNot) {
+  const std::string out = thrust_out(train("1024", {"--run-dir", "one", "--stop-at", "1", "--eval-episodes", "3"}));
+  EXPECT_THAT(out, HasSubstr("evaluation at step 256: "));
+  EXPECT_THAT(out, HasSubstr("done at step 256"));
+  EXPECT_THAT(out, HasSubstr("reached "));
+  const nlohmann::json json = nlohmann::json::parse(
+      thrust_out(train("1024", {"--run-dir", "two", "--stop-at", "1", "--eval-episodes", "3", "--json"})));
+  EXPECT_EQ(json.at("reached").at("step"), 256);
+  EXPECT_EQ(json.at("step"), 256);
+
+  const Outcome missed =
+      thrust(train("1024", {"--run-dir", "three", "--stop-at", "501", "--eval-every", "512", "--eval-episodes", "3"}));
+  EXPECT_EQ(missed.code, 1);
+  EXPECT_THAT(missed.out, HasSubstr("done at step 1,024"));
+  EXPECT_THAT(missed.err, HasSubstr("error: the run did not reach a mean return of 501\n"));
+  EXPECT_THAT(missed.err, HasSubstr("the best of 2 evaluations was"));
+  EXPECT_TRUE(fs::exists(work() / "three/checkpoints/step_1024.safetensors"));
+}
+
+TEST_F(Run, OtherAlgorithmsAndEnvironmentsTrainAndEvaluate) {
+  int number = 0;
+  for (const auto& [algorithm, environment] : {std::pair{"a2c", "CartPole-v1"}, {"ppo", "Pendulum-v1"}}) {
+    const std::string run = "run" + std::to_string(number++);
+    const std::string out = thrust_out({"train", algorithm, environment, "--backend", THRT_TEST_BACKEND, "--num-steps",
+                                        "32", "--total-timesteps", "512", "--run-dir", run});
+    EXPECT_THAT(out, HasSubstr("done at step 512")) << out;
+    const nlohmann::json json = nlohmann::json::parse(thrust_out({"eval", run, "--episodes", "3", "--json"}));
+    EXPECT_EQ(json.at("algorithm"), algorithm);
+    EXPECT_EQ(json.at("environment"), environment);
+    EXPECT_EQ(json.at("returns").size(), 3U);
+    const std::string config = text_of(work() / run / "config.toml");
+    EXPECT_THAT(config, HasSubstr(std::string("[") + algorithm + "]\n"));
+    EXPECT_EQ(std::count(config.begin(), config.end(), '['), 3) << "its own table, [versions], hidden";
+  }
+}
+
 }  // namespace
 }  // namespace thrt::cli::test

@@ -4,6 +4,7 @@
 #include <thrt/plugin/registry.hpp>
 #include <thrt/rl/train/trainer.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -146,6 +147,97 @@ TEST_F(TrainerTest, AFinishedRunResumedKeepsItsSummary) {
   EXPECT_THAT(summary, HasSubstr("\"finished\": true"));
   run(made);
   EXPECT_EQ(text_of(made.summary_file()), summary);
+}
+
+TEST_F(TrainerTest, ARunEndsAtTheFirstEvaluationOverItsMark) {
+  config_.eval_every = 128;  // two iterations
+  config_.eval_episodes = 7;
+  config_.stop_at = 1.0;  // every episode of CartPole returns more
+  RunFolder made = folder("run");
+  const TrainResult result = run(made);
+  ASSERT_TRUE(result.reached);
+  EXPECT_EQ(result.reached->step, 128);
+  EXPECT_EQ(result.last.step, 128);
+  EXPECT_FALSE(result.interrupted);
+  EXPECT_GT(result.evaluation_seconds, 0.0);
+  EXPECT_GT(result.reached->seconds, 0.0);
+  EXPECT_LE(result.reached->seconds, result.seconds);
+  ASSERT_EQ(result.evaluations.size(), 1U);
+  EXPECT_EQ(made.latest_checkpoint()->filename(), "step_128.safetensors");
+  EXPECT_THAT(text_of(made.summary_file()), HasSubstr("\"reached\": {\n    \"step\": 128"));
+
+  // It is what an evaluation of that checkpoint with the same episodes gives.
+  const EvalResult again = evaluate(backend_, config_, result.checkpoint, {.episodes = 7, .seed = 2'000'000});
+  EXPECT_EQ(again.mean, result.reached->mean);
+  EXPECT_EQ(again.standard_deviation, result.reached->standard_deviation);
+  EXPECT_THAT(text_of(made.progress_file()), HasSubstr(",eval_return,"));
+  const std::string mean = fmt::format(",{},", again.mean);
+  EXPECT_THAT(text_of(made.progress_file()), HasSubstr(mean));
+}
+
+TEST_F(TrainerTest, ARunThatDoesNotReachItsMarkGoesToItsEnd) {
+  config_.stop_at = 1e9;
+  config_.eval_every = 192;  // three iterations; and once more at the end
+  config_.eval_episodes = 3;
+  RunFolder made = folder("run");
+  const TrainResult result = run(made);
+  EXPECT_FALSE(result.reached);
+  EXPECT_EQ(result.last.step, config_.total_timesteps);
+  std::vector<std::int64_t> steps;
+  for (const Evaluation& evaluation : result.evaluations) steps.push_back(evaluation.step);
+  EXPECT_THAT(steps, testing::ElementsAre(192, 384, 512));
+  config_.eval_every = 0;  // by itself: a fiftieth of the run, so after every iteration
+  RunFolder other = folder("other");
+  EXPECT_EQ(run(other).evaluations.size(), 8U);
+}
+
+TEST_F(TrainerTest, EvaluationsChangeNothingOfTheTraining) {
+  RunFolder plain = folder("plain"), evaluated = folder("evaluated");
+  const TrainResult expected = run(plain);
+  EXPECT_TRUE(expected.evaluations.empty());
+  config_.eval_every = 64;
+  config_.eval_episodes = 5;
+  const TrainResult result = run(evaluated);
+  EXPECT_EQ(result.evaluations.size(), 8U);
+  EXPECT_EQ(text_of(expected.checkpoint), text_of(result.checkpoint));
+}
+
+TEST_F(TrainerTest, AnInterruptedRunOfEachKindGoesOnToTheSameBits) {
+  RunConfig ppo_pendulum = config_, a2c = config_, a2c_pendulum = config_;
+  ppo_pendulum.environment = "Pendulum-v1";
+  a2c.algorithm = a2c_pendulum.algorithm = "a2c";
+  a2c_pendulum.environment = "Pendulum-v1";
+  a2c_pendulum.a2c.shared_trunk = true;
+  a2c_pendulum.a2c.optimiser = "adam";
+  int number = 0;
+  for (const RunConfig& config : {config_, ppo_pendulum, a2c, a2c_pendulum}) {
+    SCOPED_TRACE(config.algorithm + " " + config.environment);
+    RunFolder whole = folder("whole" + std::to_string(number)), halves = folder("halves" + std::to_string(number));
+    ++number;
+    const TrainResult expected = run(whole, config);
+    int updates = 0;
+    TrainHooks hooks;
+    hooks.stop_requested = [&] { return ++updates == 3; };
+    const TrainResult first = train(backend_, config, halves, hooks);
+    EXPECT_TRUE(first.interrupted);
+    EXPECT_EQ(first.last.step, 3 * steps_per_iteration(config));
+    const TrainResult second = run(halves, config);
+    EXPECT_EQ(second.last.step, expected.last.step);
+    EXPECT_EQ(text_of(expected.checkpoint), text_of(second.checkpoint));
+  }
+}
+
+TEST_F(TrainerTest, AShortIterationIsNotAlwaysLogged) {
+  config_.algorithm = "a2c";
+  config_.a2c.num_envs = 1;
+  config_.a2c.num_steps = 1;
+  config_.a2c.hidden = {4};
+  config_.total_timesteps = 2500;
+  config_.checkpoint_every = 2500;
+  RunFolder made = folder("run");
+  run(made);
+  const std::string text = text_of(made.progress_file());
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 1250);  // every second of 2500 iterations
 }
 
 TEST_F(TrainerTest, AFolderNamedInNoEncodingTrains) {
