@@ -56,8 +56,25 @@ Experience experience_input(Graph& graph, std::int64_t envs, std::int64_t observ
 void append_updates(Graph& graph, std::int64_t count, const std::function<Graph()>& update) {
   if (count == 0) return;
   const Graph body = update();
-  const NamedTensors inputs = {{"learning_rate", graph.input("learning_rate", {DType::kF32, {}})}};
-  graph.output("metrics", repeat(graph, count, body, inputs).at("metrics"));
+  const Tensor learning_rate = graph.input("learning_rate", {DType::kF32, {}});
+  if (count > 1) {
+    graph.output("metrics", repeat(graph, count, body, {{"learning_rate", learning_rate}}).at("metrics"));
+    return;
+  }
+  // A single one is no loop: its states are updated where they lie instead of being carried in and out.
+  NamedTensors values = {{"learning_rate", learning_rate}};
+  for (const Graph::Slot& slot : body.slots()) {
+    if (slot.kind != Graph::SlotKind::kState) continue;
+    graph.state(slot.name, slot.type, slot.init);
+    values[slot.name] = graph.current(slot.name);
+  }
+  for (const auto& [name, value] : splice(graph, body, values)) {
+    if (name == "metrics") {
+      graph.output(name, expand_dims(value, 0));
+    } else {
+      graph.update(name, value);
+    }
+  }
 }
 
 }  // namespace thrt::rl

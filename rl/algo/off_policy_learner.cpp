@@ -49,6 +49,9 @@ class Actions {
       buffer.read(std::as_writable_bytes(std::span(choices_)));
     }
   }
+  bool finite() const {
+    return std::all_of(reals_.begin(), reals_.end(), [](float action) { return std::isfinite(action); });
+  }
   void apply(VectorEnv& env, StepResult& result) const {
     if (choices_.empty()) {
       env.step(std::span<const float>(reals_), result);
@@ -128,6 +131,7 @@ class OffPolicyLearner : public Learner {
       experience_buffer_.write(std::span<const float>(experience_));
       (learns ? update_ : step_).run();
       actions_.read(action_buffer_);
+      if (!actions_.finite()) throw diverged("an action is not a finite number", now.step - at.step, at.step);
       learned_ = learned_ || learns;
       learned = learned || learns;
       laps.add_to(learns ? split.update : split.acting);
@@ -188,11 +192,14 @@ class OffPolicyLearner : public Learner {
   void require_finite(std::int64_t step) const {
     for (std::size_t i = 0; i < metrics_.size(); ++i) {
       if (std::isfinite(metrics_[i])) continue;
-      throw Error(
-          fmt::format("training diverged: {} is {}", plan_.metric_names[i % plan_.metric_names.size()], metrics_[i]),
-          fmt::format("within {} steps after step {}", iteration_, step),
-          "lower --learning-rate; earlier checkpoints are good", ErrorKind::kRun);
+      const char* name = plan_.metric_names[i % plan_.metric_names.size()];
+      throw diverged(fmt::format("{} is {}", name, metrics_[i]), iteration_, step);
     }
+  }
+
+  static Error diverged(const std::string& what, std::int64_t within, std::int64_t step) {
+    return Error(fmt::format("training diverged: {}", what), fmt::format("within {} steps after step {}", within, step),
+                 "lower --learning-rate; earlier checkpoints are good", ErrorKind::kRun);
   }
 
   OffPolicyPlan plan_;
