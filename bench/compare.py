@@ -39,6 +39,8 @@ def parse_arguments():
     parser.add_argument("--backend", default="cpu", help="ours, as in cpu,cuda; empty: all that are found")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=1, help="of each learning run")
+    # PyTorch's small networks get slower with a second thread, by up to ten times.
+    parser.add_argument("--peer-threads", default="1", help="of the peers' trainings; a peer's best counts")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--learning", action="store_true")
     parser.add_argument("--only-learning", action="store_true")
@@ -49,6 +51,7 @@ def parse_arguments():
     parser.add_argument("--page", type=pathlib.Path, default=ROOT / "docs" / "performance.md")
     options = parser.parse_args()
     options.threads = [int(n) for n in options.threads.split(",")]
+    options.peer_threads = [int(n) for n in options.peer_threads.split(",")]
     options.learning |= options.only_learning
     if options.quick:
         options.rounds = 1
@@ -233,6 +236,7 @@ OURS = {
                              "--no-anneal-lr --gamma 0.95 --gae-lambda 0.95 --clip-coef 0.2 --no-anneal-clip "
                              "--no-clip-vloss --norm-adv --hidden 64,64 --activation relu"),
 }
+QUICK_STEPS = 4096  # of every work
 PEER_RUNS = {
     "ppo_cartpole_cleanrl": ("cleanrl_ppo.py",), "ppo_cartpole_zoo": ("sb3_cartpole.py", "ppo"),
     "dqn_cartpole_zoo": ("sb3_cartpole.py", "dqn"), "a2c_cartpole_zoo": ("sb3_cartpole.py", "a2c"),
@@ -248,7 +252,7 @@ def evaluations_of(folder):
 
 def train_ours(options, report, work, threads, seed):
     algorithm, environment, steps, settings = OURS[work]
-    steps = max(4096, steps // 50) if options.quick else steps
+    steps = QUICK_STEPS if options.quick else steps
     # As learning_clock.py has it: fifty evaluations of ten episodes, whose time does not count.
     evaluations = ["--eval-every", steps // 50, "--eval-episodes", 10] if environment == "CartPole-v1" else []
     with tempfile.TemporaryDirectory() as scratch:
@@ -286,13 +290,13 @@ def measure_learning(options, report):
                 ours = train_ours(options, report, work, threads, seed)
                 if ours:
                     results.append(ours)
-            # PyTorch's small networks get slower with a second thread, by up to ten times: one thread is their best.
-            command = [options.peers_python, PEERS / peer[0], *peer[1:], "--threads", 1, "--seed", seed]
-            command += ["--steps", 4096] if options.quick else []
-            text = run(report, f"{work}, peer, seed {seed}", command, 1, 900) if has_peers else None
-            if text:
-                results.append(json.loads(text.strip().splitlines()[-1]))
-                versions[results[-1]["system"]] = results[-1].pop("versions", "")
+            for threads in options.peer_threads if has_peers else []:
+                command = [options.peers_python, PEERS / peer[0], *peer[1:], "--threads", threads, "--seed", seed]
+                command += ["--steps", QUICK_STEPS] if options.quick else []
+                text = run(report, f"{work}, peer, {threads} threads, seed {seed}", command, threads, 900)
+                if text:
+                    results.append(json.loads(text.strip().splitlines()[-1]))
+                    versions[results[-1]["system"]] = results[-1].pop("versions", "")
     return {"results": results, "versions": versions}
 
 

@@ -227,7 +227,8 @@ def learning_table(results, goals):
             texts = []
             if goal["peer"] in best:
                 ratio = best[goal["peer"]] / best["ours"]
-                texts.append(judged(ratio, goal, True) + f" × {goal['peer']}")
+                texts.append(verdict(f"{ratio_text(ratio)} times {goal['peer']} (≥ {goal['least_speedup']:g})",
+                                     ratio >= goal["least_speedup"]))
             if "most_seconds" in goal:
                 texts.append(verdict(f"{best['ours']:.2f} s (≤ {goal['most_seconds']:g} s)",
                                      best["ours"] <= goal["most_seconds"]))

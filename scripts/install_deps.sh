@@ -9,10 +9,11 @@ packages=(
   build-essential cmake ninja-build ccache pkg-config git ca-certificates
   libboost-dev          # Boost.DLL, Boost.CRC (headers only)
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
-  libeigen3-dev libdnnl-dev
+  libeigen3-dev
 )
 if [[ "${1:-}" == "--dev" ]]; then
   packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang clang-format clang-tidy binutils python3)
+  packages+=(libdnnl-dev)                # bench/limits: what others' kernels take
   packages+=(libclang-rt-dev)            # clang's fuzzer and sanitizers
   packages+=(dpkg-dev file debootstrap)  # packages, and a clean root to try them in
   packages+=(pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)  # examples/third_party_backend

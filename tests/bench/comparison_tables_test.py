@@ -89,7 +89,7 @@ class LearningTable(unittest.TestCase):
                                        ran("ours", 2.0, 2, mark_seconds=0.3, mark_step=20000)], GOALS)
         first = cells(table, ["`task`", "ours", "1"])
         self.assertEqual(first[3:], ["3.00", "20000", "0.50", "1 of 1", "500.0",
-                                     "10.0 (≥ 8) ✓ × sb3, mark after 0.40 s (≤ 0.6 s) ✓"])
+                                     "10.0 times sb3 (≥ 8) ✓, mark after 0.40 s (≤ 0.6 s) ✓"])
         self.assertEqual(cells(table, ["`task`", "sb3"])[4:7], ["–", "–", "0 of 1"])
 
 
