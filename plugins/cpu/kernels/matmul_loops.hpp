@@ -23,11 +23,12 @@ using thrt::cpu::MatmulLoop;
 using thrt::cpu::MatmulPlan;
 using thrt::cpu::MatmulShape;
 
-// K and N in one pass: a pass of B takes half a megabyte of second-level cache.
-constexpr std::int64_t kDepth = 256;
+// K and N in one pass: what a strip of A needs of B, and the strip, stay in the second-level cache.
+constexpr std::int64_t kDepth = 512;
 constexpr std::int64_t kColumns = 512;
-constexpr std::int64_t kStrip = 48;            // rows of C between two epilogues; a multiple of all tile heights but 10
-constexpr std::int64_t kUnpackedStride = 512;  // rows of B this far apart and more share cache sets and pages badly
+constexpr std::int64_t kStrip = 48;        // rows of C between two epilogues; a multiple of all tile heights but 10
+constexpr std::int64_t kFarRows = 512;     // rows of B this far apart and more share cache sets and pages badly
+constexpr std::int64_t kPackedFor = 1024;  // rows of C that make it worth to pack these
 constexpr int kPanel = kMaxVectors * kLanes;
 
 struct Matrix {
@@ -131,8 +132,11 @@ template <class Multiply>
 void run_panel(const Walk& walk, const Matrix& a, std::int64_t depth, const Panel& panel, std::int64_t i0,
                std::int64_t i1, bool accumulate) {
   const std::int64_t last = panel.columns - (panel.vectors - 1) * kLanes;
-  const TileRow& tiles =
-      (walk.few_rows ? Tiles<Multiply>::kFewRows : Tiles<Multiply>::kAll)[last == kLanes ? 0 : 1][panel.vectors - 1];
+  const int edge = last == kLanes ? 0 : 1;
+  const bool far = panel.step >= kFarRows && panel.vectors == kMaxVectors && edge == 0;
+  const TileRow& tiles = walk.few_rows ? Tiles<Multiply>::kFewRows[edge][panel.vectors - 1]
+                         : far         ? Tiles<Multiply>::kFar
+                                       : Tiles<Multiply>::kAll[edge][panel.vectors - 1];
   alignas(64) float turned[kTallest * kPanel];
   TileArguments t{depth,
                   a.data,
@@ -312,7 +316,7 @@ inline Walk walk_of(const MatmulPlan& plan, const float* a, const float* b, floa
   }
   walk.few_rows = rows < kSumsInFlight;
   walk.pack_a = walk.a.column != 1 && walk.a.column > 64 && columns >= 2 * kPanel;
-  walk.pack_b = walk.b.column != 1 || (walk.b.row >= kUnpackedStride && rows >= 2 * kStrip);
+  walk.pack_b = walk.b.column != 1 || (walk.b.row >= kFarRows && rows >= kPackedFor);
   return walk;
 }
 

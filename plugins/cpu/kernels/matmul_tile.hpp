@@ -33,6 +33,10 @@ constexpr int kMaxRows[kMaxVectors + 1] = {0, 10, 6};
 #endif
 constexpr int kTallest = 12;
 
+// Tiles so high, and products so deep, that the lines of C, and of A's next rows, can be asked for ahead.
+constexpr int kPrefetchedRows = 4;
+constexpr std::int64_t kPrefetchedDepth = 16;
+
 // A fused multiply-add takes four cycles and two may start in each: fewer sums than this wait for one another. Products
 // of so few rows have tiles in which k, k + 1, ... have sums of their own, which are added at the end.
 constexpr int kSumsInFlight = 4;
@@ -61,10 +65,18 @@ inline void write_sums(const TileArguments& t, const Vector (&sum)[kRows][kVecto
 }
 
 // sum += A's column k times B's row k.
-template <class Multiply, int kRows, int kVectors, bool kEdge>
+// `kFar`: rows of B lie far apart, where the processor does not foresee them: ask for them early.
+template <class Multiply, int kRows, int kVectors, bool kEdge, bool kFar>
 inline void add_products(const TileArguments& t, std::int64_t k, Vector (&sum)[kRows][kVectors]) {
   const float* a = t.a + k * t.a_depth;
   const float* b = t.b + k * t.b_step;
+  if constexpr (kFar) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) __builtin_prefetch(b + 8 * t.b_step + v * kLanes);
+  }
+  if constexpr (kRows >= kPrefetchedRows) {  // a row of A that the next tile reads
+    __builtin_prefetch(a + (k % kRows + kRows) * t.a_row);
+  }
   Vector column[kVectors];
 #pragma GCC unroll 16
   for (int v = 0; v < kVectors; ++v) {
@@ -79,16 +91,21 @@ inline void add_products(const TileArguments& t, std::int64_t k, Vector (&sum)[k
   }
 }
 
-template <class Multiply, int kRows, int kVectors, bool kEdge, int kSplits>
+template <class Multiply, int kRows, int kVectors, bool kEdge, int kSplits, bool kFar>
 void tile(const TileArguments& t) {
+  if (kRows >= kPrefetchedRows && t.depth >= kPrefetchedDepth) {
+    for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < kVectors; ++v) __builtin_prefetch(t.c + r * t.c_row + v * kLanes, 1);
+    }
+  }
   Vector sum[kRows][kVectors] = {};
   std::int64_t k = 0;
   if constexpr (kSplits > 1) {
     Vector more[kSplits - 1][kRows][kVectors] = {};
     for (; k + kSplits <= t.depth; k += kSplits) {
-      add_products<Multiply, kRows, kVectors, kEdge>(t, k, sum);
+      add_products<Multiply, kRows, kVectors, kEdge, kFar>(t, k, sum);
 #pragma GCC unroll 4
-      for (int s = 1; s < kSplits; ++s) add_products<Multiply, kRows, kVectors, kEdge>(t, k + s, more[s - 1]);
+      for (int s = 1; s < kSplits; ++s) add_products<Multiply, kRows, kVectors, kEdge, kFar>(t, k + s, more[s - 1]);
     }
 #pragma GCC unroll 4
     for (int s = 1; s < kSplits; ++s) {
@@ -99,7 +116,7 @@ void tile(const TileArguments& t) {
       }
     }
   }
-  for (; k < t.depth; ++k) add_products<Multiply, kRows, kVectors, kEdge>(t, k, sum);
+  for (; k < t.depth; ++k) add_products<Multiply, kRows, kVectors, kEdge, kFar>(t, k, sum);
   if (t.accumulate) {
     write_sums<kRows, kVectors, kEdge, true>(t, sum);
   } else {
@@ -109,10 +126,10 @@ void tile(const TileArguments& t) {
 
 using TileFn = void (*)(const TileArguments&);
 
-template <class Multiply, int kVectors, bool kEdge, int kRows>
+template <class Multiply, int kVectors, bool kEdge, int kRows, bool kFar>
 constexpr TileFn tile_or_null() {
   if constexpr (kRows <= kMaxRows[kVectors]) {
-    return &tile<Multiply, kRows, kVectors, kEdge, 1>;
+    return &tile<Multiply, kRows, kVectors, kEdge, 1, kFar>;
   } else {
     return nullptr;
   }
@@ -121,21 +138,22 @@ constexpr TileFn tile_or_null() {
 struct TileRow {
   TileFn rows[kTallest + 1];  // by height
 };
-template <class Multiply, int kVectors, bool kEdge>
+template <class Multiply, int kVectors, bool kEdge, bool kFar = false>
 constexpr TileRow tile_row() {
-  return {{nullptr, tile_or_null<Multiply, kVectors, kEdge, 1>(), tile_or_null<Multiply, kVectors, kEdge, 2>(),
-           tile_or_null<Multiply, kVectors, kEdge, 3>(), tile_or_null<Multiply, kVectors, kEdge, 4>(),
-           tile_or_null<Multiply, kVectors, kEdge, 5>(), tile_or_null<Multiply, kVectors, kEdge, 6>(),
-           tile_or_null<Multiply, kVectors, kEdge, 7>(), tile_or_null<Multiply, kVectors, kEdge, 8>(),
-           tile_or_null<Multiply, kVectors, kEdge, 9>(), tile_or_null<Multiply, kVectors, kEdge, 10>(),
-           tile_or_null<Multiply, kVectors, kEdge, 11>(), tile_or_null<Multiply, kVectors, kEdge, 12>()}};
+  return {{nullptr, tile_or_null<Multiply, kVectors, kEdge, 1, kFar>(),
+           tile_or_null<Multiply, kVectors, kEdge, 2, kFar>(), tile_or_null<Multiply, kVectors, kEdge, 3, kFar>(),
+           tile_or_null<Multiply, kVectors, kEdge, 4, kFar>(), tile_or_null<Multiply, kVectors, kEdge, 5, kFar>(),
+           tile_or_null<Multiply, kVectors, kEdge, 6, kFar>(), tile_or_null<Multiply, kVectors, kEdge, 7, kFar>(),
+           tile_or_null<Multiply, kVectors, kEdge, 8, kFar>(), tile_or_null<Multiply, kVectors, kEdge, 9, kFar>(),
+           tile_or_null<Multiply, kVectors, kEdge, 10, kFar>(), tile_or_null<Multiply, kVectors, kEdge, 11, kFar>(),
+           tile_or_null<Multiply, kVectors, kEdge, 12, kFar>()}};
 }
 
 template <class Multiply, int kVectors, bool kEdge>
 constexpr TileRow few_row() {
-  return {{nullptr, &tile<Multiply, 1, kVectors, kEdge, splits(1, kVectors)>,
-           &tile<Multiply, 2, kVectors, kEdge, splits(2, kVectors)>,
-           &tile<Multiply, 3, kVectors, kEdge, splits(3, kVectors)>}};
+  return {{nullptr, &tile<Multiply, 1, kVectors, kEdge, splits(1, kVectors), false>,
+           &tile<Multiply, 2, kVectors, kEdge, splits(2, kVectors), false>,
+           &tile<Multiply, 3, kVectors, kEdge, splits(3, kVectors), false>}};
 }
 
 // By [whole or with an edge][vectors - 1].
@@ -157,6 +175,8 @@ struct Tiles {
   static constexpr TileRow kFewRows[2][kMaxVectors] = {{few_row<Multiply, 1, false>(), few_row<Multiply, 2, false>()},
                                                        {few_row<Multiply, 1, true>(), few_row<Multiply, 2, true>()}};
 #endif
+  // For whole panels of the greatest width whose rows lie far apart.
+  static constexpr TileRow kFar = tile_row<Multiply, kMaxVectors, false, true>();
 };
 
 }  // namespace
