@@ -12,6 +12,10 @@ namespace {
 constexpr std::int64_t kTile = 1024;
 constexpr std::uint64_t kTileBytes = kTile * 4;
 
+// One op on one element is one unit of work; so many are some 10 microseconds, well above what it costs to wake a thread.
+constexpr std::int64_t kLeastWorkOfAPart = 1 << 17;
+constexpr double kNanosecondsOfAnElement = 0.05;  // of each op
+
 // Tiles of scratch, handed out and taken back while the instructions are walked in order.
 class TilePool {
  public:
@@ -35,31 +39,105 @@ constexpr std::uint32_t kNoTile = UINT32_MAX;
 
 // With addresses. Each pointer advances by `*_bytes` per element: 0 for scalars and for tiles of scratch.
 struct ElementwiseGroup::Bound {
+  // All that a launch reads of an op with short operands lies in one cache line.
   struct Action {
-    ElementwiseFn run = nullptr;  // null: read_strided of `layout`
+    ElementwiseFn run = nullptr;  // null: read_strided of layouts[layout]
     std::byte* to = nullptr;
-    std::int64_t to_bytes = 0;
     const std::byte* from[3] = {};
-    std::int64_t from_bytes[3] = {};
-    Layout layout;
-    std::size_t element_bytes = 0;
+    std::uint8_t to_bytes = 0;
+    std::uint8_t from_bytes[3] = {};
+    std::uint8_t element_bytes = 0;
+    std::uint32_t layout = 0;
   };
   std::vector<Action> actions;
-  std::int64_t elements = 0;
+  std::vector<Layout> layouts;
+  std::int64_t begin = 0, end = 0;
 
   void operator()() const {
-    for (std::int64_t first = 0; first < elements; first += kTile) {
-      const std::int64_t count = std::min(kTile, elements - first);
+    for (std::int64_t first = begin; first < end; first += kTile) {
+      const std::int64_t count = std::min(kTile, end - first);
       for (const Action& action : actions) {
         std::byte* to = action.to + first * action.to_bytes;
         if (action.run == nullptr) {
-          read_strided(to, action.from[0], action.layout, action.element_bytes, first, count);
+          read_strided(to, action.from[0], layouts[action.layout], action.element_bytes, first, count);
         } else {
           action.run(to, action.from[0] + first * action.from_bytes[0], action.from[1] + first * action.from_bytes[1],
                      action.from[2] + first * action.from_bytes[2], count);
         }
       }
     }
+  }
+};
+
+// The group's instructions with the addresses of one part.
+struct ElementwiseGroup::Binding {
+  const std::vector<Instruction>& instructions;
+  const std::vector<Load>& loads;
+  const std::vector<bool>& stored;
+  const std::vector<std::uint32_t>& tiles;
+  const std::vector<std::uint32_t>& load_tiles;
+  const Addresses& addresses;
+  std::byte* scratch;
+
+  std::byte* tile(std::uint32_t index) const { return scratch + index * kTileBytes; }
+
+  Bound bind() const {
+    Bound bound;
+    for (std::uint32_t i = 0; i < instructions.size(); ++i) {
+      for (std::uint32_t l = 0; l < loads.size(); ++l) {
+        if (loads[l].first_use == i) bound.actions.push_back(load(bound, l));
+      }
+      bound.actions.push_back(action(bound, i));
+    }
+    return bound;
+  }
+
+  Bound::Action load(Bound& bound, std::uint32_t l) const {
+    Bound::Action action;
+    action.to = tile(load_tiles[l]);
+    action.from[0] = addresses.of(loads[l].value);
+    action.element_bytes = static_cast<std::uint8_t>(ir::dtype_size(loads[l].dtype));
+    action.layout = static_cast<std::uint32_t>(bound.layouts.size());
+    bound.layouts.push_back(loads[l].layout);
+    return action;
+  }
+
+  Bound::Action action(Bound& bound, std::uint32_t i) const {
+    const Instruction& instruction = instructions[i];
+    Bound::Action action;
+    action.run = instruction.run;
+    action.element_bytes = static_cast<std::uint8_t>(ir::dtype_size(instruction.dtype));
+    action.to = stored[i] ? addresses.of(instruction.result) : tile(tiles[i]);
+    action.to_bytes = stored[i] ? action.element_bytes : std::uint8_t{0};
+    for (int k = 0; k < 3; ++k) {
+      const Source& input = instruction.inputs[k];
+      const auto bytes = static_cast<std::uint8_t>(ir::dtype_size(input.dtype));
+      switch (input.kind) {
+        case Source::Kind::kInstruction:
+          action.from[k] =
+              stored[input.index] ? addresses.of(instructions[input.index].result) : tile(tiles[input.index]);
+          action.from_bytes[k] = stored[input.index] ? bytes : std::uint8_t{0};
+          break;
+        case Source::Kind::kMemory:
+          action.from[k] = addresses.of(input.index) + input.offset * bytes;
+          action.from_bytes[k] = bytes;
+          break;
+        case Source::Kind::kScalar:
+          action.from[k] = addresses.of(input.index) + input.offset * bytes;
+          break;
+        case Source::Kind::kLoaded:
+          action.from[k] = tile(load_tiles[input.index]);
+          break;
+        case Source::Kind::kCopied:
+          action.from[k] = addresses.of(input.index);
+          action.layout = static_cast<std::uint32_t>(bound.layouts.size());
+          bound.layouts.push_back(instruction.layout);
+          break;
+        case Source::Kind::kNone:
+          break;
+      }
+    }
+    return action;
   }
 };
 
@@ -200,60 +278,34 @@ Step ElementwiseGroup::finish(const std::function<bool(std::uint32_t)>& escapes)
       if (tiles[j] != kNoTile && last_use[j] == i) pool.give_back(tiles[j]);
     }
   }
-  step.memory.scratch_bytes = pool.count() * kTileBytes;
+  const std::int64_t tile_count = (elements_ + kTile - 1) / kTile;
+  const std::int64_t work = elements_ * (std::int64_t{count} + static_cast<std::int64_t>(loads_.size()));
+  const std::int64_t parts =
+      std::max<std::int64_t>(1, std::min({work / kLeastWorkOfAPart, tile_count, std::int64_t{threads_}}));
+  step.parts = static_cast<std::uint32_t>(parts);
+  step.cost =
+      10.0 + 4.0 * static_cast<double>(count + loads_.size()) + kNanosecondsOfAnElement * static_cast<double>(work);
+  const std::uint64_t scratch_bytes = pool.count() * kTileBytes;
+  step.memory.scratch_bytes = scratch_bytes * static_cast<std::uint64_t>(parts);
   if (elements_ == 0) return step;
 
-  step.bind = [elements = elements_, instructions = instructions_, loads = loads_, stored, tiles, load_tiles](
-                  const Addresses& addresses, std::byte* scratch) -> Task {
-    auto bound = std::make_shared<Bound>();
-    bound->elements = elements;
-    const auto tile = [&](std::uint32_t index) { return scratch + index * kTileBytes; };
-    for (std::uint32_t i = 0; i < instructions.size(); ++i) {
-      const Instruction& instruction = instructions[i];
-      for (std::uint32_t l = 0; l < loads.size(); ++l) {
-        if (loads[l].first_use != i) continue;
-        Bound::Action action;
-        action.to = tile(load_tiles[l]);
-        action.from[0] = addresses.of(loads[l].value);
-        action.layout = loads[l].layout;
-        action.element_bytes = ir::dtype_size(loads[l].dtype);
-        bound->actions.push_back(action);
-      }
-      Bound::Action action;
-      action.run = instruction.run;
-      action.element_bytes = ir::dtype_size(instruction.dtype);
-      action.to = stored[i] ? addresses.of(instruction.result) : tile(tiles[i]);
-      action.to_bytes = stored[i] ? static_cast<std::int64_t>(action.element_bytes) : 0;
-      for (int k = 0; k < 3; ++k) {
-        const Source& input = instruction.inputs[k];
-        const auto bytes = static_cast<std::int64_t>(ir::dtype_size(input.dtype));
-        switch (input.kind) {
-          case Source::Kind::kInstruction:
-            action.from[k] =
-                stored[input.index] ? addresses.of(instructions[input.index].result) : tile(tiles[input.index]);
-            action.from_bytes[k] = stored[input.index] ? bytes : 0;
-            break;
-          case Source::Kind::kMemory:
-            action.from[k] = addresses.of(input.index) + input.offset * bytes;
-            action.from_bytes[k] = bytes;
-            break;
-          case Source::Kind::kScalar:
-            action.from[k] = addresses.of(input.index) + input.offset * bytes;
-            break;
-          case Source::Kind::kLoaded:
-            action.from[k] = tile(load_tiles[input.index]);
-            break;
-          case Source::Kind::kCopied:
-            action.from[k] = addresses.of(input.index);
-            action.layout = instruction.layout;
-            break;
-          case Source::Kind::kNone:
-            break;
-        }
-      }
-      bound->actions.push_back(action);
+  step.bind = [=, elements = elements_, instructions = instructions_, loads = loads_](const Addresses& addresses,
+                                                                                      std::byte* scratch) -> Work {
+    std::vector<Task> tasks;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      Binding binding{instructions,
+                      loads,
+                      stored,
+                      tiles,
+                      load_tiles,
+                      addresses,
+                      scratch + static_cast<std::uint64_t>(part) * scratch_bytes};
+      const auto bound = std::make_shared<Bound>(binding.bind());
+      bound->begin = part * tile_count / parts * kTile;
+      bound->end = std::min(elements, (part + 1) * tile_count / parts * kTile);
+      tasks.emplace_back([bound] { (*bound)(); });
     }
-    return [bound] { (*bound)(); };
+    return Work(std::move(tasks));
   };
   return step;
 }

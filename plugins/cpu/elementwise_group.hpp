@@ -20,7 +20,7 @@ struct Operand {
 class ElementwiseGroup {
  public:
   ElementwiseGroup(std::int64_t elements, const CompileSettings& settings)
-      : elements_(elements), kernels_(*settings.kernels) {}
+      : elements_(elements), kernels_(*settings.kernels), threads_(settings.threads) {}
 
   std::int64_t elements() const { return elements_; }
   bool empty() const { return instructions_.empty(); }
@@ -55,6 +55,7 @@ class ElementwiseGroup {
     std::uint32_t first_use;
   };
   struct Bound;
+  struct Binding;
 
   Source source(const Operand& operand);
   Source load(const Operand& operand);
@@ -62,6 +63,7 @@ class ElementwiseGroup {
 
   std::int64_t elements_;
   const Kernels& kernels_;
+  int threads_;
   std::vector<Instruction> instructions_;
   std::vector<Load> loads_;
   std::map<std::uint32_t, std::uint32_t> defined_;  // value -> instruction

@@ -15,11 +15,49 @@ std::size_t element_bytes(const ir::Type& type) {
 template <class T>
 void write_iota(std::byte* to, const AroundAxis& around) {
   auto* out = reinterpret_cast<T*>(to);
-  for (std::int64_t i = 0; i < around.before; ++i) {
-    for (std::int64_t k = 0; k < around.length; ++k) {
-      for (std::int64_t j = 0; j < around.after; ++j) *out++ = static_cast<T>(k);
-    }
+  for (std::int64_t k = 0; k < around.length; ++k) {
+    std::fill(out + k * around.after, out + (k + 1) * around.after, static_cast<T>(k));
   }
+  // What is there again behind itself, twice as long each time.
+  const std::int64_t all = around.before * around.length * around.after;
+  for (std::int64_t done = around.length * around.after; done < all;) {
+    const std::int64_t next = std::min(done, all - done);
+    std::memcpy(out + done, out, static_cast<std::size_t>(next) * sizeof(T));
+    done += next;
+  }
+}
+
+// Rows of kBytes, or of `bytes` where that is zero. A copy whose length the compiler knows is no call.
+template <std::size_t kBytes>
+void gather_rows(std::byte* to, const std::byte* from, const std::int32_t* indices, std::int64_t count,
+                 std::int64_t length, std::size_t bytes) {
+  const std::size_t row = kBytes > 0 ? kBytes : bytes;
+  for (std::int64_t k = 0; k < count; ++k, to += row) {
+    const std::int64_t index = std::clamp<std::int64_t>(indices[k], 0, length - 1);
+    std::memcpy(to, from + static_cast<std::size_t>(index) * row, row);
+  }
+}
+
+using GatherRows = void (*)(std::byte*, const std::byte*, const std::int32_t*, std::int64_t, std::int64_t, std::size_t);
+
+GatherRows gather_rows_of(std::size_t bytes) {
+  switch (bytes) {
+    case 4:
+      return &gather_rows<4>;
+    case 8:
+      return &gather_rows<8>;
+    case 12:
+      return &gather_rows<12>;
+    case 16:
+      return &gather_rows<16>;
+    default:
+      return &gather_rows<0>;
+  }
+}
+
+// Estimates of Step::cost, in nanoseconds.
+double copying(std::uint64_t bytes) {
+  return 20 + static_cast<double>(bytes) * 0.03;
 }
 
 // Where a dynamic block begins in a value of this shape, in elements: starts are clamped so that the block lies inside.
@@ -46,6 +84,7 @@ Step lower_iota(const sdk::OpView& op) {
   const ir::Type type = op.result_type();
   if (type.elements() == 0) return step;
   const AroundAxis around(type.shape, op.attribute(0));
+  step.cost = copying(type.bytes());
   step.bind = [type, around, result = op.result()](const Addresses& addresses, std::byte*) -> Task {
     std::byte* to = addresses.of(result);
     switch (type.dtype) {
@@ -68,6 +107,7 @@ Step lower_pad(const sdk::OpView& op) {
     inside.offset += op.attribute(d) * inside.strides[d];
     inside.strides[d] *= op.attribute(2 * rank + d) + 1;
   }
+  step.cost = copying(to.bytes()) + copying(from.bytes());
   step.bind = [from, to, inside, x = op.operand(0), value = op.operand(1), result = op.result()](
                   const Addresses& addresses, std::byte*) -> Task {
     return [from, to, inside, source = addresses.of(x), padding = addresses.of(value), target = addresses.of(result)] {
@@ -95,6 +135,7 @@ Step lower_concat(const sdk::OpView& op) {
     const AroundAxis around(type.shape, op.attribute(0));
     parts.push_back({op.operand(i), static_cast<std::size_t>(around.length * around.after) * element_bytes(type)});
   }
+  step.cost = copying(to.bytes()) + 5.0 * static_cast<double>(whole.before) * static_cast<double>(parts.size());
   step.bind = [parts, chunks = whole.before, result = op.result()](const Addresses& addresses, std::byte*) -> Task {
     struct Source {
       const std::byte* data;
@@ -124,22 +165,15 @@ Step lower_gather(const sdk::OpView& op) {
   const AroundAxis around(x.shape, op.attribute(0));
   const std::int64_t count = op.operand_type(1).elements();
   const std::size_t bytes = static_cast<std::size_t>(around.after) * element_bytes(x);
+  step.cost = copying(op.result_type().bytes()) + static_cast<double>(around.before * count);
   step.bind = [around, count, bytes, x_value = op.operand(0), index_value = op.operand(1), result = op.result()](
                   const Addresses& addresses, std::byte*) -> Task {
     const auto* indices = reinterpret_cast<const std::int32_t*>(addresses.of(index_value));
-    return [around, count, bytes, indices, from = addresses.of(x_value), target = addresses.of(result)] {
-      std::byte* to = target;
+    return [around, count, bytes, indices, from = addresses.of(x_value), target = addresses.of(result),
+            rows = gather_rows_of(bytes)] {
       for (std::int64_t i = 0; i < around.before; ++i) {
-        const std::byte* block = from + static_cast<std::size_t>(i * around.length) * bytes;
-        for (std::int64_t k = 0; k < count; ++k, to += bytes) {
-          const std::int64_t index = std::clamp<std::int64_t>(indices[k], 0, around.length - 1);
-          const std::byte* slice = block + static_cast<std::size_t>(index) * bytes;
-          if (bytes == 4) {
-            std::memcpy(to, slice, 4);
-          } else {
-            std::memcpy(to, slice, bytes);
-          }
-        }
+        rows(target + static_cast<std::size_t>(i * count) * bytes,
+             from + static_cast<std::size_t>(i * around.length) * bytes, indices, count, around.length, bytes);
       }
     };
   };
@@ -156,6 +190,8 @@ Step lower_scatter_add(const sdk::OpView& op, const CompileSettings& settings) {
   const std::int64_t count = op.operand_type(1).elements();
   const ElementwiseFn add = kernels.elementwise(ir::OpKind::ADD, x.dtype, x.dtype, ScalarOperand::kNone);
   const auto row_bytes = static_cast<std::size_t>(around.after) * element_bytes(x);
+  step.cost =
+      copying(x.bytes()) + 2 * copying(op.operand_type(2).bytes()) + 10.0 * static_cast<double>(around.before * count);
   step.bind = [=, bytes = x.bytes(), x_value = op.operand(0), index_value = op.operand(1), update_value = op.operand(2),
                result = op.result()](const Addresses& addresses, std::byte*) -> Task {
     const auto* indices = reinterpret_cast<const std::int32_t*>(addresses.of(index_value));
@@ -179,6 +215,7 @@ Step lower_dynamic_slice(const sdk::OpView& op) {
   Step step = step_of(op);
   const ir::Type from = op.operand_type(0), to = op.result_type();
   if (to.elements() == 0) return step;
+  step.cost = copying(to.bytes());
   step.bind = [from, to, x = op.operand(0), starts = op.operand(1), result = op.result()](const Addresses& addresses,
                                                                                           std::byte*) -> Task {
     const auto* start = reinterpret_cast<const std::int32_t*>(addresses.of(starts));
@@ -197,6 +234,7 @@ Step lower_dynamic_update_slice(const sdk::OpView& op) {
   const ir::Type whole = op.operand_type(0), update = op.operand_type(1);
   step.memory.in_place.emplace_back(op.result(), op.operand(0));
   if (whole.elements() == 0) return step;
+  step.cost = copying(update.bytes());
   step.bind = [whole, update, x = op.operand(0), u = op.operand(1), starts = op.operand(2), result = op.result()](
                   const Addresses& addresses, std::byte*) -> Task {
     const auto* start = reinterpret_cast<const std::int32_t*>(addresses.of(starts));

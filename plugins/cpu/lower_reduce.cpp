@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace thrt::cpu {
 namespace {
@@ -234,13 +235,39 @@ void argmax_row(DType dtype, const std::uint32_t* x, std::int64_t stride, std::i
   *out = static_cast<std::int32_t>(best);
 }
 
+// Below it, the histograms of a radix sort cost more than comparing.
+constexpr std::int64_t kLeastOfRadixSort = 64;
+
+// By the high halves, one byte after another, in order where those are equal. `spare` has room for as many.
+void radix_sort(std::uint64_t* items, std::uint64_t* spare, std::int64_t count) {
+  constexpr int kDigits = 4, kValues = 256;
+  std::uint32_t starts[kDigits][kValues] = {};
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (int d = 0; d < kDigits; ++d) ++starts[d][(items[i] >> (32 + 8 * d)) & 0xffu];
+  }
+  for (int d = 0; d < kDigits; ++d) {
+    std::uint32_t before = 0;
+    for (int v = 0; v < kValues; ++v) {
+      const std::uint32_t here = starts[d][v];
+      starts[d][v] = before;
+      before += here;
+    }
+    for (std::int64_t i = 0; i < count; ++i) spare[starts[d][(items[i] >> (32 + 8 * d)) & 0xffu]++] = items[i];
+    std::swap(items, spare);
+  }
+}
+
 // Key in the high half, index in the low one: all different, so any sort is stable.
 void argsort_row(DType dtype, const std::uint32_t* x, std::int64_t stride, std::int64_t length, std::int32_t* out,
                  std::uint64_t* scratch) {
   for (std::int64_t i = 0; i < length; ++i) {
     scratch[i] = (static_cast<std::uint64_t>(sort_key(dtype, x[i * stride])) << 32) | static_cast<std::uint64_t>(i);
   }
-  std::sort(scratch, scratch + length);
+  if (length < kLeastOfRadixSort) {
+    std::sort(scratch, scratch + length);
+  } else {
+    radix_sort(scratch, scratch + length, length);
+  }
   for (std::int64_t i = 0; i < length; ++i) {
     out[i * stride] = static_cast<std::int32_t>(scratch[i] & 0xffffffffu);
   }
@@ -293,7 +320,7 @@ Step lower_argsort(const sdk::OpView& op) {
   if (type.elements() == 0) return step;
   const AroundAxis around(type.shape, op.attribute(0));
   step.cost = kNanosecondsOfAStep + static_cast<double>(type.elements()) * 20;
-  step.memory.scratch_bytes = static_cast<std::uint64_t>(around.length) * sizeof(std::uint64_t);
+  step.memory.scratch_bytes = 2 * static_cast<std::uint64_t>(around.length) * sizeof(std::uint64_t);
   step.bind = [around, dtype = type.dtype, x = op.operand(0), result = op.result()](const Addresses& addresses,
                                                                                     std::byte* scratch) -> Task {
     return [around, dtype, keys = reinterpret_cast<std::uint64_t*>(scratch),

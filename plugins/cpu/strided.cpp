@@ -21,6 +21,51 @@ void copy_run(T* to, std::int64_t to_stride, const T* from, std::int64_t from_st
   }
 }
 
+// Each element of a row `times` times.
+template <class T>
+void repeat_each(T* to, const T* from, std::int64_t count, std::int64_t times) {
+  if (times == 2) {
+    for (std::int64_t i = 0; i < count; ++i) to[2 * i] = to[2 * i + 1] = from[i];
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i, to += times) {
+    const T element = from[i];
+    for (std::int64_t j = 0; j < times; ++j) to[j] = element;
+  }
+}
+
+// `rows` rows of the same length, `stride` apart, one after another.
+template <class T>
+void copy_rows(T* to, const T* from, std::int64_t stride, std::int64_t rows, std::int64_t length) {
+  if (length == 2) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      to[2 * r] = from[r * stride];
+      to[2 * r + 1] = from[r * stride + 1];
+    }
+    return;
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::memcpy(to + r * length, from + r * stride, static_cast<std::size_t>(length) * sizeof(T));
+  }
+}
+
+// Whole rows of a matrix, which most reads are. Whether it was done.
+template <class T>
+bool read_matrix(T* to, const T* from, const Layout& layout, std::int64_t first, std::int64_t count) {
+  const std::int64_t length = layout.shape[1], row = layout.strides[0], column = layout.strides[1];
+  if (first % length != 0 || count % length != 0) return false;
+  from += first / length * row;
+  if (column == 0 && row == 1) {
+    repeat_each(to, from, count / length, length);
+    return true;
+  }
+  if (column == 1) {
+    copy_rows(to, from, row, count / length, length);
+    return true;
+  }
+  return false;
+}
+
 // The work of read_strided for one element size.
 template <class T>
 void read_as(std::byte* to_bytes, const std::byte* base, const Layout& layout, std::int64_t first, std::int64_t count) {
@@ -31,6 +76,11 @@ void read_as(std::byte* to_bytes, const std::byte* base, const Layout& layout, s
     copy_run(to, 1, from, 0, count);
     return;
   }
+  if (rank == 1) {
+    copy_run(to, 1, from + first * layout.strides[0], layout.strides[0], count);
+    return;
+  }
+  if (rank == 2 && read_matrix(to, from, layout, first, count)) return;
   std::array<std::int64_t, THRT_MAX_RANK> index{};
   std::int64_t rest = first, position = 0;
   for (int d = rank - 1; d >= 0; --d) {
