@@ -100,7 +100,8 @@ class Lowering {
 
   void take_claims() {
     std::vector<Claim> proposed = find_convolution_claims(facts_, settings_);
-    for (const auto find : {find_matmul_claims, find_optimiser_claims}) {
+    // The optimiser first: its update of all tensors would lose to the chain of one product, whose result is a gradient.
+    for (const auto find : {find_optimiser_claims, find_matmul_claims}) {
       for (Claim& claim : find(facts_, settings_)) proposed.push_back(std::move(claim));
     }
     claims_ = accept_claims(facts_, std::move(proposed));
