@@ -92,6 +92,13 @@ class LearningTable(unittest.TestCase):
                                      "10.0 times sb3 (≥ 8) ✓, mark after 0.40 s (≤ 0.6 s) ✓"])
         self.assertEqual(cells(table, ["`task`", "sb3"])[4:7], ["–", "–", "0 of 1"])
 
+    def test_a_whole_process(self):
+        goals = {"learning": [{"work": "task", "most_process_seconds": 1.0}]}
+        ran = {"work": "task", "system": "ours", "threads": 2, "seconds": 0.5, "mark": 475, "seed": 1, "mark_step": 9,
+               "mark_seconds": 0.5, "final_return": 500.0}
+        table = tables.learning_table([{**ran, "process_seconds": 0.8}, {**ran, "process_seconds": 1.5}], goals)
+        self.assertEqual(cells(table, ["`task`"])[8], "whole process 1.15 (0.80–1.50) s (≤ 1 s) **missed**")
+
 
 class Text(unittest.TestCase):
     def test_times(self):
