@@ -26,9 +26,13 @@ using thrt::cpu::MatmulShape;
 // K and N in one pass: what a strip of A needs of B, and the strip, stay in the second-level cache.
 constexpr std::int64_t kDepth = 512;
 constexpr std::int64_t kColumns = 512;
-constexpr std::int64_t kStrip = 48;        // rows of C between two epilogues; a multiple of all tile heights but 10
-constexpr std::int64_t kFarRows = 512;     // rows of B this far apart and more share cache sets and pages badly
-constexpr std::int64_t kPackedFor = 1024;  // rows of C that make it worth to pack these
+constexpr std::int64_t kStrip = 48;     // rows of C between two epilogues; a multiple of all tile heights but 10
+constexpr std::int64_t kFarRows = 512;  // rows of B this far apart and more share cache sets and pages badly
+constexpr std::int64_t kPackedFor = kHasMasks ? 1024 : 96;  // rows of C that make it worth to pack these
+// A strip of A stored [K, M] is copied in rows, each of which is a cache line or so for a tile; or turned, if these lines
+// would fill the first-level cache.
+constexpr std::int64_t kTurnedDepth = 256;
+constexpr std::int64_t kPackedRow = kDepth + 16;  // of a strip of A; a power of two would share cache sets
 constexpr int kPanel = kMaxVectors * kLanes;
 
 struct Matrix {
@@ -174,13 +178,18 @@ void tiles(const Walk& walk, const MatmulBlock& block, const MatmulEpilogue& epi
       const std::int64_t depth = smaller(walk.k - k0, kDepth);
       float* packed_a = walk.workspace;
       const int count =
-          make_panels(walk, k0, depth, n0, n1, panels, walk.workspace + (walk.pack_a ? kStrip * kDepth : 0));
+          make_panels(walk, k0, depth, n0, n1, panels, walk.workspace + (walk.pack_a ? kStrip * kPackedRow : 0));
       for (std::int64_t i0 = block.i0; i0 < block.i1; i0 += kStrip) {
         const std::int64_t i1 = smaller(i0 + kStrip, block.i1);
         Matrix a = {walk.a.data + i0 * walk.a.row + k0 * walk.a.column, walk.a.row, walk.a.column};
         if (walk.pack_a) {
-          pack(Matrix{a.data, a.column, a.row}, depth, i1 - i0, kStrip, packed_a);
-          a = {packed_a, 1, kStrip};
+          if (depth > kTurnedDepth) {
+            transpose_copy<false>(a.data, a.column, depth, i1 - i0, packed_a, kPackedRow);
+            a = {packed_a, kPackedRow, 1};
+          } else {
+            pack(Matrix{a.data, a.column, a.row}, depth, i1 - i0, kStrip, packed_a);
+            a = {packed_a, 1, kStrip};
+          }
         }
         for (int p = 0; p < count; ++p) run_panel<Multiply>(walk, a, depth, panels[p], i0, i1, k0 > 0);
         if (epilogue.run != nullptr && k0 + depth == walk.k) {
@@ -335,7 +344,7 @@ inline MatmulPlan plan_loops(const MatmulShape& shape) {
     const bool swapped = plan.loop == MatmulLoop::kSwapped;
     const std::int64_t columns = smaller(swapped ? shape.m : shape.n, kColumns);
     const std::int64_t panels = !kHasMasks || walk.pack_b ? smaller(shape.k, kDepth) * round_up(columns, kLanes) : 0;
-    floats = panels + (walk.pack_a ? kStrip * kDepth : 0);
+    floats = panels + (walk.pack_a ? kStrip * kPackedRow : 0);
     // A part packs its own share of what has to be packed, and reads the rest where it is.
     plan.cut_columns = swapped ? shape.n >= 2 * kStrip : walk.pack_b || shape.m < 2 * kStrip;
     // The panels of a product of few rows must stay what they are without the cut: how they sum depends on their width.
