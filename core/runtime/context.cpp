@@ -10,6 +10,14 @@ namespace {
 // Turns a failed call into an Error: what was tried, the backend's message, the op it blames.
 class Failure {
  public:
+  // Not all 512 bytes: each launch makes two of these.
+  Failure() {
+    error_.op_index = error_.value_index = THRT_NONE;
+    error_.code = error_.reserved = 0;
+    error_.native_code = 0;
+    error_.message[0] = error_.native_api[0] = '\0';
+  }
+
   thrt_error* get() { return &error_; }
 
   // `task()` says what was tried; it is asked only when that failed, so that a launch formats nothing.
@@ -54,7 +62,7 @@ class Failure {
     }
   }
 
-  thrt_error error_ = {0, THRT_NONE, THRT_NONE, 0, 0, {}, {}};
+  thrt_error error_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Program -> steps: which values need no memory of their own, which elementwise ops run together, and in what order.
 #include "claims.hpp"
 #include "elementwise_group.hpp"
+#include "schedule.hpp"
 #include "step.hpp"
 #include "strided.hpp"
 
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -56,6 +58,15 @@ class Lowering {
       schedule();
     }
     Routine routine;
+    routine.threads = settings_.op_by_op() ? 1 : settings_.threads;
+    routine.always_spread = settings_.always_spread;
+    for (std::uint32_t v = 0; v < program_.value_count(); ++v) {
+      routine.value_bytes.push_back(program_.type(v).bytes());
+    }
+    for (Step& step : steps_) {
+      if (step.cost <= 0) step.cost = guessed_cost(step);
+    }
+    if (routine.threads > 1) order_for_threads(routine.threads);
     routine.steps = std::move(steps_);
     std::vector<sdk::PlanStep> memory;
     memory.reserve(routine.steps.size());
@@ -403,6 +414,62 @@ class Lowering {
     return false;
   }
 
+  // In the order in which the steps begin if memory is no obstacle, and so that memory is none for what may then run at
+  // the same time.
+  void order_for_threads(int threads) {
+    std::vector<std::uint32_t> maker(program_.value_count(), THRT_NONE);
+    std::vector<Unit> units;
+    std::vector<std::uint32_t> first_unit, last_unit;  // by step
+    for (std::uint32_t i = 0; i < steps_.size(); ++i) {
+      const sdk::PlanStep& memory = steps_[i].memory;
+      std::vector<std::uint32_t> after;
+      const auto wait_for = [&](std::uint32_t value) {
+        if (maker[value] != THRT_NONE) after.push_back(last_unit[maker[value]]);
+      };
+      for (const std::uint32_t value : memory.reads) wait_for(value);
+      for (const auto& [result, operand] : memory.views) wait_for(operand);
+      std::sort(after.begin(), after.end());
+      after.erase(std::unique(after.begin(), after.end()), after.end());
+      for (const std::uint32_t value : memory.writes) maker[value] = i;
+      for (const auto& [result, operand] : memory.views) maker[result] = i;
+      const std::uint32_t parts = std::max(1u, steps_[i].parts);
+      first_unit.push_back(static_cast<std::uint32_t>(units.size()));
+      for (std::uint32_t part = 0; part < parts; ++part) units.push_back({steps_[i].cost / parts, after, 0});
+      if (parts > 1) {
+        Unit end;
+        for (std::uint32_t part = 0; part < parts; ++part) end.after.push_back(first_unit.back() + part);
+        units.push_back(std::move(end));
+      }
+      last_unit.push_back(static_cast<std::uint32_t>(units.size() - 1));
+    }
+    const Schedule schedule = make_schedule(units, threads);
+    std::vector<std::uint32_t> order(steps_.size());
+    std::iota(order.begin(), order.end(), 0u);
+    const auto start = [&](std::uint32_t step) { return schedule.start[first_unit[step]]; };
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return start(a) < start(b); });
+    std::vector<Step> steps;
+    std::vector<double> starts;
+    for (const std::uint32_t i : order) {
+      steps.push_back(std::move(steps_[i]));
+      starts.push_back(start(i));
+    }
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const double end = schedule.finish[last_unit[order[i]]];
+      const auto later = std::lower_bound(starts.begin(), starts.end(), end);
+      steps[i].memory.runs_beside =
+          static_cast<std::uint32_t>(later - starts.begin()) - (later == starts.begin() ? 0 : 1);
+    }
+    steps_ = std::move(steps);
+  }
+
+  // Memory at 10 bytes a nanosecond, and a call.
+  double guessed_cost(const Step& step) const {
+    double bytes = 0;
+    for (const std::uint32_t value : step.memory.reads) bytes += static_cast<double>(program_.type(value).bytes());
+    for (const std::uint32_t value : step.memory.writes) bytes += static_cast<double>(program_.type(value).bytes());
+    return step.bind ? 50 + bytes / 10 : 0;
+  }
+
   void copy_constants(Routine& routine) const {
     const std::span<const std::byte> bytes = program_.constants();
     const std::size_t size = (bytes.size() + 63) / 64 * 64;
@@ -434,24 +501,6 @@ class Lowering {
 };
 
 }  // namespace
-
-std::vector<Task> Routine::bind(std::span<std::byte* const> slots, std::byte* workspace) const {
-  const Addresses addresses(plan, slots, workspace, constants.get());
-  std::vector<Task> tasks;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (!steps[i].bind) continue;
-    Work work = steps[i].bind(addresses, addresses.scratch(i));
-    for (Task& part : work.parts) tasks.push_back(std::move(part));
-    if (work.finish) tasks.push_back(std::move(work.finish));
-  }
-  for (const sdk::PlanCopy& copy : plan.final_copies) {
-    std::byte* to = addresses.of(copy.to);
-    const std::byte* from = addresses.of(copy.from);
-    if (copy.bytes > 0 && to != from)
-      tasks.emplace_back([to, from, bytes = copy.bytes] { std::memcpy(to, from, bytes); });
-  }
-  return tasks;
-}
 
 Routine compile_routine(const sdk::ProgramView& program, const CompileSettings& settings) {
   return Lowering(program, settings).run();

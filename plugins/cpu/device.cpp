@@ -1,14 +1,11 @@
 #include "device.hpp"
+#include "launch.hpp"
+#include "processors.hpp"
 
 #include <fmt/format.h>
-
+#include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <thread>
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 namespace thrt::cpu {
 namespace {
@@ -22,33 +19,8 @@ constexpr std::uint32_t kComputed = ir::dtype_bit(DType::kF32) | ir::dtype_bit(D
                                     ir::dtype_bit(DType::kBool);
 constexpr std::uint32_t kStored = kComputed | ir::dtype_bit(DType::kF16) | ir::dtype_bit(DType::kBF16);
 
-// The processor's own 48 characters (CPUID leaves 0x80000002 to 4), or "".
-std::string cpuid_name() {
-#if defined(__x86_64__)
-  unsigned words[12] = {};
-  if (static_cast<unsigned>(__get_cpuid_max(0x80000000u, nullptr)) < 0x80000004u) return "";
-  for (unsigned leaf = 0; leaf < 3; ++leaf) {
-    unsigned* part = words + 4 * leaf;
-    __get_cpuid(0x80000002u + leaf, part, part + 1, part + 2, part + 3);
-  }
-  char text[sizeof words + 1] = {};
-  std::memcpy(text, words, sizeof words);
-  return text;
-#else
-  return "";
-#endif
-}
-
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("model name", 0) != 0) continue;
-    const std::size_t colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
-  }
-  std::string name = cpuid_name();
-  return name.empty() ? "processor" : name;
-}
+// Beyond this a schedule gains nothing, and its counters cost.
+constexpr std::uint32_t kMostThreads = 64;
 
 // Ops that move bytes without looking at them, so that they take whatever can be stored.
 bool only_moves(OpKind kind) {
@@ -72,34 +44,24 @@ bool only_moves(OpKind kind) {
   }
 }
 
-class Run : public sdk::HostRun {
- public:
-  explicit Run(std::vector<Task> tasks) : tasks_(std::move(tasks)) {}
-  void run() override {
-    for (const Task& task : tasks_) task();
-  }
-
- private:
-  std::vector<Task> tasks_;
-};
-
 class Executable : public sdk::HostExecutable {
  public:
-  explicit Executable(Routine routine) : routine_(std::move(routine)) {}
+  Executable(Routine routine, std::shared_ptr<Team> team) : routine_(std::move(routine)), team_(std::move(team)) {}
 
   std::uint64_t workspace_bytes() const override { return routine_.plan.workspace_bytes; }
   std::uint64_t constant_bytes() const override { return routine_.constant_bytes; }
   void info(thrt_executable_info& info) const override {
     info.steps = routine_.kernel_count;
     info.launches = 1;
-    sdk::set_text(info.kind, "closures");
+    sdk::set_text(info.kind, fmt::format("closures, {} thread{}", routine_.threads, routine_.threads == 1 ? "" : "s"));
   }
   std::unique_ptr<sdk::HostRun> prepare(std::span<std::byte* const> slots, std::byte* workspace) override {
-    return std::make_unique<Run>(routine_.bind(slots, workspace));
+    return std::make_unique<Launch>(routine_.bind(slots, workspace), team_);
   }
 
  private:
   Routine routine_;
+  std::shared_ptr<Team> team_;
 };
 
 }  // namespace
@@ -122,9 +84,11 @@ thrt_device_info describe_processor() {
   return info;
 }
 
-// Zero threads is the backend's choice: one, because small networks run fastest so.
 Device::Device(const thrt_context_options& options)
-    : kernels_(&best_kernels()), threads_(options.threads == 0 ? 1 : static_cast<int>(options.threads)) {}
+    : kernels_(&best_kernels()),
+      precision_(options.precision),
+      team_(std::make_shared<Team>(options.threads == 0 ? default_threads()
+                                                        : static_cast<int>(std::min(options.threads, kMostThreads)))) {}
 
 std::optional<std::string> Device::refuse(const sdk::OpView& op) const {
   const bool moves = only_moves(op.kind());
@@ -149,7 +113,8 @@ std::optional<std::string> Device::refuse(const sdk::OpView& op) const {
 }
 
 std::unique_ptr<sdk::HostExecutable> Device::compile(const sdk::ProgramView& program, std::uint32_t flags) {
-  return std::make_unique<Executable>(compile_routine(program, CompileSettings{kernels_, flags, threads_}));
+  return std::make_unique<Executable>(
+      compile_routine(program, CompileSettings{kernels_, flags, team_->threads(), precision_}), team_);
 }
 
 }  // namespace thrt::cpu

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "step.hpp"
+#include "team.hpp"
 
 #include <thrt/sdk/host_memory.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -21,7 +23,8 @@ class Device : public sdk::HostDevice {
 
  private:
   const Kernels* kernels_;
-  int threads_;
+  std::uint32_t precision_;
+  std::shared_ptr<Team> team_;
 };
 
 }  // namespace thrt::cpu

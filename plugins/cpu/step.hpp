@@ -29,6 +29,11 @@ struct Work {
   std::vector<Task> parts;
   Task finish;  // may be null
 
+  // The same work another way, for threads that all run at once and wait for each other (a loop whose body is spread
+  // over them), one task each; `together_cost` is from start to end, in nanoseconds. May be empty.
+  std::vector<Task> together;
+  double together_cost = 0;
+
   Work() = default;
   // One part, or nothing to do. Not explicit, so that a step of one part can return its closure.
   Work(Task task) {
@@ -74,8 +79,9 @@ struct Step {
   sdk::PlanStep memory;
   // How many parts `bind` returns; their scratch is the step's, divided among them by the step.
   std::uint32_t parts = 1;
-  // Of all parts and `finish`, on one thread, in nanoseconds. An estimate for the schedule: no result depends on it.
-  double cost = 500;
+  // Of all parts and `finish`, on one thread, in nanoseconds; 0: guessed from the bytes it touches. An estimate for the
+  // schedule: no result depends on it.
+  double cost = 0;
   std::uint32_t kernels = 1;         // how many this counts for in thrt_executable_info.steps
   std::uint64_t constant_bytes = 0;  // of a sub-program
 
@@ -83,16 +89,38 @@ struct Step {
   void writes(std::uint32_t value) { memory.writes.push_back(value); }
 };
 
+class Lanes;
+
+// A routine with addresses.
+struct BoundRoutine {
+  std::vector<Task> sequence;  // in the order for one thread
+  double sequence_cost = 0;    // ns, estimated
+
+  // The same for several threads, where that is expected to be faster; else null.
+  std::shared_ptr<Lanes> lanes;
+  std::shared_ptr<const std::vector<Task>> together;  // what only `lanes` runs
+  double lanes_cost = 0;
+
+  void run_alone() const {
+    for (const Task& task : sequence) task();
+  }
+};
+
 // A compiled (sub-)program. Movable; does not refer to the program it came from.
 struct Routine {
   std::vector<Step> steps;
   sdk::MemoryPlan plan;
+  std::vector<std::uint64_t> value_bytes;
   std::shared_ptr<const std::byte> constants;  // 64-byte aligned
   std::uint64_t constant_bytes = 0;            // of sub-programs too
   std::uint32_t kernel_count = 0;
+  int threads = 1;
+  bool always_spread = false;
 
-  // The tasks of one run, in order. `this` must outlive them.
-  std::vector<Task> bind(std::span<std::byte* const> slots, std::byte* workspace) const;
+  double cost() const;
+
+  // `this` must outlive the result. `first`, if not null, runs before all else and writes slot 0.
+  BoundRoutine bind(std::span<std::byte* const> slots, std::byte* workspace, const Task& first = nullptr) const;
 };
 
 struct CompileSettings {
@@ -100,6 +128,7 @@ struct CompileSettings {
   std::uint32_t flags;  // THRT_COMPILE_...
   int threads;
   std::uint32_t precision = THRT_PRECISION_F32;  // of matmul and convolution; sums are f32 in any case
+  bool always_spread = false;                    // over the threads, also where that is not expected to pay: for tests
 
   bool op_by_op() const { return (flags & (THRT_COMPILE_DEBUG | THRT_COMPILE_CHECK_FINITE)) != 0; }
 };

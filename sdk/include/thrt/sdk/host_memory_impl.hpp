@@ -172,7 +172,7 @@ class HostContext final : public Context {
       std::memcpy(static_cast<HostBuffer&>(buffer).data() + offset, source.data(), source.size());
     }
     uploaded_ += source.size();
-    return ++last_ticket_;
+    return next_ticket();
   }
 
   thrt_ticket download(Buffer& buffer, std::uint64_t offset, std::span<std::byte> destination) override {
@@ -180,7 +180,7 @@ class HostContext final : public Context {
       std::memcpy(destination.data(), static_cast<HostBuffer&>(buffer).data() + offset, destination.size());
     }
     downloaded_ += destination.size();
-    return ++last_ticket_;
+    return next_ticket();
   }
 
   std::vector<Refusal> check(const ProgramView& program) override {
@@ -200,7 +200,7 @@ class HostContext final : public Context {
   }
 
   thrt_ticket enqueue(Binding& binding, std::uint32_t repeat) override {
-    const thrt_ticket ticket = ++last_ticket_;
+    const thrt_ticket ticket = next_ticket();
     HostRun& run = static_cast<HostBinding&>(binding).run();
     try {
       for (std::uint32_t i = 0; i < repeat; ++i) {
@@ -213,6 +213,7 @@ class HostContext final : public Context {
       if (failure_ == nullptr) {
         failure_ = std::current_exception();
         failed_ticket_ = ticket;
+        failed_.store(true, std::memory_order_release);
       }
     }
     return ticket;
@@ -222,16 +223,27 @@ class HostContext final : public Context {
     if (ticket > last_ticket_) {
       throw Error(THRT_INVALID_ARGUMENT, "ticket " + std::to_string(ticket) + " was never handed out");
     }
+    if (!failed_.load(std::memory_order_acquire)) return true;
     std::exception_ptr failure;
     {
       const std::lock_guard<std::mutex> lock(failure_mutex_);
-      if (failure_ != nullptr && failed_ticket_ <= ticket) failure = std::exchange(failure_, nullptr);
+      if (failure_ != nullptr && failed_ticket_ <= ticket) {
+        failure = std::exchange(failure_, nullptr);
+        failed_.store(false, std::memory_order_relaxed);
+      }
     }
     if (failure != nullptr) std::rethrow_exception(failure);
     return true;
   }
 
  private:
+  // [context] calls come one at a time, so no read-modify-write is needed.
+  thrt_ticket next_ticket() {
+    const thrt_ticket ticket = last_ticket_.load(std::memory_order_relaxed) + 1;
+    last_ticket_.store(ticket, std::memory_order_release);
+    return ticket;
+  }
+
   void collect_refusals(const ProgramView& program, std::vector<Refusal>& refusals) const {
     for (const OpView& op : program.ops()) {
       if (std::optional<std::string> reason = device_->refuse(op)) {
@@ -250,6 +262,7 @@ class HostContext final : public Context {
   std::uint64_t runs_ = 0;
   // Also read by wait(), from any thread.
   std::atomic<thrt_ticket> last_ticket_{0};
+  std::atomic<bool> failed_{false};  // whether failure_ is there: a launch that went well takes no lock
   std::mutex failure_mutex_;
   std::exception_ptr failure_;  // guarded by failure_mutex_, as is its ticket
   thrt_ticket failed_ticket_ = 0;

@@ -41,6 +41,10 @@ struct PlanStep {
   std::vector<std::uint32_t> writes;
   std::uint64_t scratch_bytes = 0;  // memory of its own while it runs
 
+  // Where steps run at the same time: the last step that may start before this one has ended, so that what dies here
+  // keeps its memory until then. A plan for one thread leaves it at 0, which stands for the step itself.
+  std::uint32_t runs_beside = 0;
+
   // {result, operand}: the step works also when the result's memory is the operand's. Taken when the operand dies here
   // and both have the same number of bytes. A step that reads the operand more than once must be right in that case
   // too.

@@ -202,6 +202,10 @@ class MemoryPlanner {
   }
 
   void place_storage() {
+    for (Storage& each : storage_) {
+      if (each.end < 0 || each.end >= end_) continue;
+      each.end = std::max<std::int64_t>(each.end, steps_[static_cast<std::size_t>(each.end)].runs_beside);
+    }
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < storage_.size(); ++i) {
       if (storage_[i].bytes > 0) order.push_back(i);

@@ -1,0 +1,41 @@
+// One binding's launches: on the caller's thread alone, or on the team, whichever is faster here.
+#pragma once
+
+#include "lanes.hpp"
+#include "step.hpp"
+#include "team.hpp"
+
+#include <thrt/sdk/host_memory.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace thrt::cpu {
+
+class Launch : public sdk::HostRun {
+ public:
+  Launch(BoundRoutine routine, std::shared_ptr<Team> team);
+
+  void run() override {
+    if (routine_.lanes == nullptr) {
+      routine_.run_alone();
+    } else {
+      run_better_way();
+    }
+  }
+
+ private:
+  void run_better_way();
+  void try_out();
+
+  BoundRoutine routine_;
+  std::shared_ptr<Team> team_;
+
+  // Both ways compute the same bits, so which one is better may be found out by the clock.
+  int trials_left_ = 0;
+  double best_alone_ = 0, best_together_ = 0;  // ns
+  // What being alone has lost while the team slept, and how much of that pays for waking it; ns.
+  double lost_ = 0, wake_price_;
+};
+
+}  // namespace thrt::cpu
