@@ -52,6 +52,34 @@ struct Slots {
   Buffer *observations, *action, *log_prob, *value;
 };
 
+// An input of the update, found by name once; nothing where the update has none of that name.
+class Input {
+ public:
+  Input(BufferSet& buffers, const char* name) : buffer_(buffers.contains(name) ? &buffers.at(name) : nullptr) {}
+
+  template <typename T>
+  void write(std::span<const T> values) const {
+    if (buffer_ != nullptr) buffer_->write(values);
+  }
+
+ private:
+  Buffer* buffer_;
+};
+
+struct UpdateInputs {
+  explicit UpdateInputs(BufferSet& buffers)
+      : observations(buffers, "rollout/observations"),
+        actions(buffers, "rollout/actions"),
+        log_probs(buffers, "rollout/log_probs"),
+        advantages(buffers, "rollout/advantages"),
+        returns(buffers, "rollout/returns"),
+        values(buffers, "rollout/values"),
+        learning_rate(buffers, "learning_rate"),
+        clip(buffers, "clip") {}
+
+  Input observations, actions, log_probs, advantages, returns, values, learning_rate, clip;
+};
+
 class OnPolicyLearner final : public Learner {
  public:
   OnPolicyLearner(const Context& context, std::uint64_t seed, std::unique_ptr<VectorEnv> env, const OnPolicy& algorithm)
@@ -64,6 +92,7 @@ class OnPolicyLearner final : public Learner {
         value_(buffers_, programs_.value, seed),
         update_(buffers_, programs_.update, seed),
         slots_(buffers_),
+        inputs_(buffers_),
         rollout_(algorithm_.num_steps, algorithm_.num_envs, spaces_.observation_size,
                  spaces_.continuous ? spaces_.actions : 0),
         observations_(static_cast<std::size_t>(algorithm_.num_envs * spaces_.observation_size)),
@@ -128,27 +157,21 @@ class OnPolicyLearner final : public Learner {
     learning_rate_ = algorithm_.learning_rate * (algorithm_.anneal_lr ? remaining : 1.0);
     const auto learning_rate = static_cast<float>(learning_rate_);
     const auto clip = static_cast<float>(algorithm_.clip * (algorithm_.anneal_clip ? remaining : 1.0));
-    give("rollout/observations", rollout_.observations());
+    inputs_.observations.write(rollout_.observations());
     if (spaces_.continuous) {
-      give("rollout/actions", rollout_.box_actions());
+      inputs_.actions.write(rollout_.box_actions());
     } else {
-      give("rollout/actions", rollout_.actions());
+      inputs_.actions.write(rollout_.actions());
     }
-    give("rollout/log_probs", rollout_.log_probs());
-    give("rollout/advantages", rollout_.advantages());
-    give("rollout/returns", rollout_.returns());
-    give("rollout/values", rollout_.values());
-    give("learning_rate", std::span(&learning_rate, 1));
-    give("clip", std::span(&clip, 1));
+    inputs_.log_probs.write(rollout_.log_probs());
+    inputs_.advantages.write(rollout_.advantages());
+    inputs_.returns.write(rollout_.returns());
+    inputs_.values.write(rollout_.values());
+    inputs_.learning_rate.write(std::span<const float>(&learning_rate, 1));
+    inputs_.clip.write(std::span<const float>(&clip, 1));
     update_.run();
     download(buffers_, "metrics", metrics_);
     require_finite();
-  }
-
-  // To the update's input of that name, if it has one.
-  template <typename T>
-  void give(std::string_view name, std::span<const T> values) {
-    if (buffers_.contains(name)) upload<T>(buffers_, name, values);
   }
 
   // The critic's values of any number of observations [K, D], in batches of the value program.
@@ -211,6 +234,7 @@ class OnPolicyLearner final : public Learner {
   BoundProgram value_;
   BoundProgram update_;
   Slots slots_;
+  UpdateInputs inputs_;
   RolloutBuffer rollout_;
 
   StepResult step_;

@@ -48,7 +48,8 @@ const std::array kRunFields = {
           .range = {.low = 1.0, .high = kMostSteps}},
     Field{.section = "",
           .name = "checkpoint_every",
-          .help = "environment steps from one checkpoint to the next; auto: a tenth of the run",
+          .help =
+              "environment steps from one checkpoint to the next; auto: a tenth of the run, where that takes 5 seconds",
           .pointer = of_run<&RunConfig::checkpoint_every>,
           .range = {.low = 1.0, .high = kMostSteps},
           .zero_word = "auto"},

@@ -36,6 +36,9 @@ void push_recent(std::vector<double>& recent, double value) {
 // Rows of progress.csv that a run writes at most, about: short iterations are not all logged.
 constexpr std::int64_t kMostRows = 1000;
 
+// Between two checkpoints that nobody asked for.
+constexpr double kCheckpointSeconds = 5.0;
+
 // Seeds that neither a training nor `thrust eval` uses, unless it is asked to.
 constexpr std::uint64_t kEvaluationSeed = 2'000'000;
 
@@ -81,7 +84,7 @@ class Training {
         log_->write(result_.last, mean_of(state_.recent_lengths), evaluation, learner_->metrics());
       }
       if (hooks_.progress) hooks_.progress(result_.last);
-      if (ends || due(checkpoint_interval(), false)) save();
+      if (ends || checkpoint_due()) save();
     }
     result_.seconds = watch.seconds() - result_.evaluation_seconds;
     if (state_.step > first_step) finish();  // a run that was complete already keeps its summary
@@ -134,9 +137,11 @@ class Training {
     now.remaining = now.steps_per_second > 0.0 ? left / now.steps_per_second : 0.0;
   }
 
-  std::int64_t checkpoint_interval() const {
-    return config_.checkpoint_every > 0 ? config_.checkpoint_every
-                                        : std::max<std::int64_t>(config_.total_timesteps / 10, 1);
+  // Unasked, a run of a second or two is not held up by ten of them: each waits for the disk.
+  bool checkpoint_due() const {
+    if (config_.checkpoint_every > 0) return due(config_.checkpoint_every, false);
+    return since_checkpoint_.seconds() >= kCheckpointSeconds &&
+           due(std::max<std::int64_t>(config_.total_timesteps / 10, 1), false);
   }
 
   // Whether the last iteration went over a multiple of `every` steps, or, for something that is done at all, `at_last`.
@@ -167,6 +172,7 @@ class Training {
     save_checkpoint(path, config_, state_, learner_->buffers());
     folder_.set_latest(state_.step);
     result_.checkpoint = path.string();
+    since_checkpoint_ = Stopwatch();
   }
 
   void finish() {
@@ -214,6 +220,7 @@ class Training {
   }
 
   const Stopwatch setup_;
+  Stopwatch since_checkpoint_;
   const RunConfig& config_;
   const RunFolder& folder_;
   const TrainHooks& hooks_;

@@ -19,7 +19,7 @@ struct RunConfig {
   std::string environment;
   std::uint64_t seed = 1;
   std::int64_t total_timesteps = 500'000;
-  std::int64_t checkpoint_every = 0;  // environment steps between checkpoints; 0: a tenth of the run
+  std::int64_t checkpoint_every = 0;  // environment steps between checkpoints; 0: by itself
 
   std::int64_t eval_every = 0;  // environment steps between evaluations; 0: by itself
   std::int64_t eval_episodes = 100;
