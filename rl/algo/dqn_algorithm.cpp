@@ -34,18 +34,19 @@ std::unique_ptr<Learner> make_learner_dqn(const Context& context, const RunConfi
   const DqnConfig& dqn = config.dqn;
   std::unique_ptr<VectorEnv> env = make_vector_env(config.environment, dqn.num_envs);
   const PolicySpaces spaces = discrete_spaces(*env);
-  OffPolicyPlan plan{.learning_starts = dqn.learning_starts,
-                     .train_frequency = dqn.train_frequency,
-                     .gradient_steps = dqn.gradient_steps,
-                     .target_update = dqn.target_update,
-                     .target_is_copy = dqn.tau == 1.0,
-                     .learning_rate = dqn.learning_rate,
-                     .epsilon = [dqn](const Position& at) { return epsilon_at(dqn, at); },
-                     .start = dqn_start_graph(dqn, spaces),
-                     .step = dqn_step_graph(dqn, spaces, 0),
-                     .step_and_update = dqn_step_graph(dqn, spaces, dqn.gradient_steps),
-                     .target = dqn_target_graph(dqn, spaces),
-                     .metric_names = kDqnMetricNames};
+  OffPolicyPlan plan{
+      .learning_starts = dqn.learning_starts,
+      .train_frequency = dqn.train_frequency,
+      .gradient_steps = dqn.gradient_steps,
+      .target_update = dqn.target_update,
+      .target_is_copy = dqn.tau == 1.0,
+      .learning_rate = [dqn](const Position& at) { return dqn.learning_rate * (dqn.anneal_lr ? at.remaining() : 1.0); },
+      .epsilon = [dqn](const Position& at) { return epsilon_at(dqn, at); },
+      .start = dqn_start_graph(dqn, spaces),
+      .step = dqn_step_graph(dqn, spaces, 0),
+      .step_and_update = dqn_step_graph(dqn, spaces, dqn.gradient_steps),
+      .target = dqn_target_graph(dqn, spaces),
+      .metric_names = kDqnMetricNames};
   return make_off_policy_learner(context, config, std::move(env), std::move(plan));
 }
 

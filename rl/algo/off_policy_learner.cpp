@@ -65,6 +65,24 @@ class Actions {
   std::vector<float> reals_;           // [N, A]
 };
 
+// A number that the programs read; written when it changes.
+class Setting {
+ public:
+  Setting(const char* name, BufferSet& buffers) : buffer_(buffers.at(name)) {}
+
+  void set(double value) {
+    const auto rounded = static_cast<float>(value);
+    if (rounded == value_) return;
+    value_ = rounded;
+    buffer_.write(std::span<const float>(&value_, 1));
+  }
+  double value() const { return static_cast<double>(value_); }
+
+ private:
+  Buffer& buffer_;
+  float value_ = std::numeric_limits<float>::quiet_NaN();  // on the device; unlike any other at first
+};
+
 class OffPolicyLearner : public Learner {
  public:
   OffPolicyLearner(const Context& context, const RunConfig& config, std::unique_ptr<VectorEnv> env, OffPolicyPlan plan)
@@ -80,14 +98,13 @@ class OffPolicyLearner : public Learner {
         update_(buffers_, programs_.step_and_update, config.seed),
         action_buffer_(buffers_.at("act/action")),
         experience_buffer_(buffers_.at("experience")),
-        epsilon_buffer_(buffers_.at("epsilon")),
+        epsilon_("epsilon", buffers_),
+        learning_rate_("learning_rate", buffers_),
         actions_(*env_),
         experience_(env_->num_envs() * (2 * width_ + 2)),
         metrics_(static_cast<std::size_t>(plan_.gradient_steps) * plan_.metric_names.size(),
                  std::numeric_limits<float>::quiet_NaN()) {
     if (programs_.target) target_.emplace(buffers_, *programs_.target, config.seed);
-    const auto learning_rate = static_cast<float>(plan_.learning_rate);
-    upload<float>(buffers_, "learning_rate", {&learning_rate, 1});
   }
 
   std::int64_t steps_per_iteration() const override { return iteration_; }
@@ -102,7 +119,7 @@ class OffPolicyLearner : public Learner {
       std::vector<float> observations(env_->num_envs() * width_);
       env_->observe(observations);
       upload<float>(buffers_, "observations", observations);
-      set_epsilon(plan_.learning_starts > 0 ? 1.0 : plan_.epsilon({0, 1}));
+      epsilon_.set(plan_.learning_starts > 0 ? 1.0 : plan_.epsilon({0, 1}));
       start_.run();
     }
     learned_ = true;  // since the target's last copy, as far as is known
@@ -127,7 +144,8 @@ class OffPolicyLearner : public Learner {
       now.step += envs_;
       const bool learns = now.step >= plan_.learning_starts && now.step % plan_.train_frequency == 0;
       copy_target(now);
-      set_epsilon(now.step < plan_.learning_starts ? 1.0 : plan_.epsilon(now));
+      epsilon_.set(now.step < plan_.learning_starts ? 1.0 : plan_.epsilon(now));
+      if (learns) learning_rate_.set(plan_.learning_rate(now));
       experience_buffer_.write(std::span<const float>(experience_));
       (learns ? update_ : step_).run();
       actions_.read(action_buffer_);
@@ -142,8 +160,8 @@ class OffPolicyLearner : public Learner {
   }
 
   std::vector<Metric> metrics() const override {
-    std::vector<Metric> result = {{"charts/learning_rate", plan_.learning_rate},
-                                  {"charts/epsilon", static_cast<double>(epsilon_)}};
+    std::vector<Metric> result = {{"charts/learning_rate", learning_rate_.value()},
+                                  {"charts/epsilon", epsilon_.value()}};
     for (std::size_t which = 0; which < plan_.metric_names.size(); ++which) {
       result.push_back({std::string("losses/") + plan_.metric_names[which], mean_metric(which)});
     }
@@ -170,13 +188,6 @@ class OffPolicyLearner : public Learner {
     if (!target_ || now.step % plan_.target_update != 0 || (plan_.target_is_copy && !learned_)) return;
     target_->run();
     learned_ = false;
-  }
-
-  void set_epsilon(double value) {
-    const auto epsilon = static_cast<float>(value);
-    if (epsilon == epsilon_) return;
-    epsilon_ = epsilon;
-    epsilon_buffer_.write(std::span<const float>(&epsilon_, 1));
   }
 
   // Over the gradient steps of the last update.
@@ -211,13 +222,13 @@ class OffPolicyLearner : public Learner {
   Programs programs_;
   BoundProgram start_, step_, update_;
   std::optional<BoundProgram> target_;
-  Buffer &action_buffer_, &experience_buffer_, &epsilon_buffer_;  // looked up once
+  Buffer &action_buffer_, &experience_buffer_;  // looked up once
+  Setting epsilon_, learning_rate_;
 
   Actions actions_;
   StepResult result_;
-  std::vector<float> experience_;                            // [N, 2D + 2]
-  std::vector<float> metrics_;                               // [gradient steps, metrics] of the last update
-  float epsilon_ = std::numeric_limits<float>::quiet_NaN();  // on the device
+  std::vector<float> experience_;  // [N, 2D + 2]
+  std::vector<float> metrics_;     // [gradient steps, metrics] of the last update
   bool learned_ = true;
 };
 

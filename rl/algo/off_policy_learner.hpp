@@ -23,7 +23,7 @@ struct OffPolicyPlan {
   std::int64_t gradient_steps = 1;
   std::int64_t target_update = 0;  // how often `target` runs; 0: never
   bool target_is_copy = false;     // so that running it twice is running it once
-  double learning_rate = 0.0;
+  std::function<double(const Position&)> learning_rate;
   std::function<double(const Position&)> epsilon;  // the part of random actions from learning_starts on
 
   Graph start, step, step_and_update;

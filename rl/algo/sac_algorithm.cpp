@@ -39,7 +39,7 @@ std::unique_ptr<Learner> make_learner_sac(const Context& context, const RunConfi
   OffPolicyPlan plan{.learning_starts = sac.learning_starts,
                      .train_frequency = sac.train_frequency,
                      .gradient_steps = sac.gradient_steps,
-                     .learning_rate = sac.learning_rate,
+                     .learning_rate = [sac](const Position&) { return sac.learning_rate; },
                      .epsilon = [](const Position&) { return 0.0; },
                      .start = sac_start_graph(sac, spaces),
                      .step = sac_step_graph(sac, spaces, 0),

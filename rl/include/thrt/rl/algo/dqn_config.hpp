@@ -20,6 +20,7 @@ struct DqnConfig {
   std::int64_t target_update = 500;       // steps from one update of the target network to the next
   double tau = 1.0;                       // target <- tau * online + (1 - tau) * target; 1: a copy
   double learning_rate = 2.5e-4;
+  bool anneal_lr = false;  // linearly to 0 over the run
   double gamma = 0.99;
   double start_epsilon = 1.0;  // part of actions taken at random, falling linearly to
   double final_epsilon = 0.05;
