@@ -181,10 +181,10 @@ void ElementwiseGroup::add(std::optional<ir::OpKind> kind, std::span<const Opera
   if (kind.has_value()) {
     const ir::DType from = operands[*kind == ir::OpKind::SELECT ? 1 : 0].dtype;
     // One operand at most is read as a scalar: a second one is spread over a tile like any other strided operand.
-    if (operands.size() == 2 && elements_ > 1) {
-      if (operands[1].layout.is_scalar()) {
+    if (operands.size() >= 2 && elements_ > 1) {
+      if (operands.back().layout.is_scalar()) {
         scalar = ScalarOperand::kRight;
-      } else if (operands[0].layout.is_scalar()) {
+      } else if (operands.size() == 2 && operands[0].layout.is_scalar()) {
         scalar = ScalarOperand::kLeft;
       }
     }
@@ -192,7 +192,8 @@ void ElementwiseGroup::add(std::optional<ir::OpKind> kind, std::span<const Opera
     if (instruction.run == nullptr) throw std::logic_error("an elementwise op without a kernel was not refused");
   }
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    const bool as_scalar = (scalar == ScalarOperand::kLeft && i == 0) || (scalar == ScalarOperand::kRight && i == 1);
+    const bool as_scalar =
+        (scalar == ScalarOperand::kLeft && i == 0) || (scalar == ScalarOperand::kRight && i + 1 == operands.size());
     if (as_scalar) {
       instruction.inputs[i] = {Source::Kind::kScalar, operands[i].value, operands[i].layout.offset, operands[i].dtype};
     } else if (!kind.has_value()) {

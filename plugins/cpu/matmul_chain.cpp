@@ -136,8 +136,8 @@ class Binder {
       action.to_row_bytes = made_[i].row_bytes;
       action.to_column_bytes = made_[i].column_bytes;
       for (int k = 0; k < 3; ++k) {
-        const bool scalar =
-            (k == 0 && each.scalar == ScalarOperand::kLeft) || (k == 1 && each.scalar == ScalarOperand::kRight);
+        const bool scalar = (k == 0 && each.scalar == ScalarOperand::kLeft) ||
+                            (k == 1 && each.scalar == ScalarOperand::kRight) || (k == 2 && each.third_is_scalar);
         action.inputs[k] = input(each.inputs[k], scalar);
       }
       bound_.actions.push_back(action);

@@ -28,6 +28,7 @@ struct ChainSource {
 struct ChainInstruction {
   ElementwiseFn run = nullptr;
   ScalarOperand scalar = ScalarOperand::kNone;  // the source that `run` reads as one element
+  bool third_is_scalar = false;                 // likewise the third source
   ChainSource inputs[3];
   std::uint32_t result = 0;  // a value
   ir::DType dtype = ir::DType::kF32;
@@ -54,6 +55,9 @@ struct MatmulChain {
   std::uint64_t part_scratch() const;  // bytes, for each part
   std::uint64_t sum_scratch() const;   // bytes, for all
 };
+
+// Several instructions as one, where there is a kernel for it. Before the product's place is chosen.
+void fuse_instructions(MatmulChain& chain, const Kernels& kernels);
 
 // A product with its chain.
 Step chained_matmul(const MatmulShape& shape, std::uint32_t a, std::uint32_t b, MatmulChain chain,

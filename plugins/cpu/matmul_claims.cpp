@@ -243,6 +243,7 @@ class ChainFinder {
       chain.sums.push_back({source(op(each).operand(0)), op(each).result()});
       summed = summed || chain.sums.back().source.kind == ChainSource::Kind::kProduct;
     }
+    fuse_instructions(chain, *settings_.kernels);
     if (!is_read_outside(product_.result())) {
       if (!summed) chain.product_at = place_of_product(chain);
       if (!chain.product_at.has_value()) return std::nullopt;

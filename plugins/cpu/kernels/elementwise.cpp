@@ -41,14 +41,34 @@ void binary(void* out, const void* a, const void* b, const void*, std::int64_t n
   }
 }
 
-template <class T>
+template <class T, bool kScalar>
 void select(void* out, const void* condition, const void* a, const void* b, std::int64_t n) {
   auto* to = static_cast<T*>(out);
   const auto* chosen = static_cast<const u8*>(condition);
   const auto* x = static_cast<const T*>(a);
   const auto* y = static_cast<const T*>(b);
+  if (n == 0) return;
+  const T y0 = y[0];
 #pragma omp simd
-  for (std::int64_t i = 0; i < n; ++i) to[i] = chosen[i] != 0 ? x[i] : y[i];
+  for (std::int64_t i = 0; i < n; ++i) to[i] = chosen[i] != 0 ? x[i] : kScalar ? y0 : y[i];
+}
+
+void add_tanh(void* out, const void* a, const void* b, const void*, std::int64_t n) {
+  auto* to = static_cast<float*>(out);
+  const auto* x = static_cast<const float*>(a);
+  const auto* y = static_cast<const float*>(b);
+  std::int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) store(to + i, tanh_f32(load(x + i) + load(y + i)));
+  if (i < n) store_part(to + i, tanh_f32(load_part(x + i, n - i) + load_part(y + i, n - i)), n - i);
+}
+
+void tanh_gradient(void* out, const void* a, const void* b, const void* c, std::int64_t n) {
+  auto* to = static_cast<float*>(out);
+  const auto* x = static_cast<const float*>(a);
+  const auto* y = static_cast<const float*>(b);
+  const float one = *static_cast<const float*>(c);
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i) to[i] = x[i] * (one - y[i] * y[i]);
 }
 
 // ------------------------------------------------------------------------------------------------------ one value
@@ -306,14 +326,15 @@ ElementwiseFn find_binary(OpKind kind, DType dtype, ScalarOperand scalar) {
   }
 }
 
+template <bool kScalar>
 ElementwiseFn find_select(DType dtype) {
   switch (ir::dtype_size(dtype)) {
     case 1:
-      return &select<u8>;
+      return &select<u8, kScalar>;
     case 2:
-      return &select<std::uint16_t>;
+      return &select<std::uint16_t, kScalar>;
     case 4:
-      return &select<u32>;
+      return &select<u32, kScalar>;
     default:
       return nullptr;
   }
@@ -321,11 +342,16 @@ ElementwiseFn find_select(DType dtype) {
 
 }  // namespace
 
+ElementwiseFn find_fused(FusedOps ops) {
+  return ops == FusedOps::kAddTanh ? &add_tanh : &tanh_gradient;
+}
+
 ElementwiseFn find_elementwise(OpKind kind, DType from, DType to, ScalarOperand scalar) {
   if (ElementwiseFn found = find_binary(kind, from, scalar)) return found;
+  if (kind == OpKind::SELECT && scalar == ScalarOperand::kRight) return find_select<true>(from);
   if (scalar != ScalarOperand::kNone) return nullptr;
   if (kind == OpKind::CAST) return find_cast(from, to);
-  if (kind == OpKind::SELECT) return find_select(from);
+  if (kind == OpKind::SELECT) return find_select<false>(from);
   return find_unary(kind, from);
 }
 
@@ -351,6 +377,7 @@ const Kernels& kernels() {
   static constexpr Kernels kTable = {.level = kName,
                                      .lanes = kLanes,
                                      .elementwise = &find_elementwise,
+                                     .fused = &find_fused,
                                      .sum_run = &sum_run,
                                      .max_run = &max_run,
                                      .sum_squares = &sum_squares,

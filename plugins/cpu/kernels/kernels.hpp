@@ -17,8 +17,14 @@ namespace thrt::cpu {
 // operands (the very same address), but may not overlap one otherwise.
 using ElementwiseFn = void (*)(void* out, const void* a, const void* b, const void* c, std::int64_t n);
 
-// Which operand of a two-operand op is one element, read again for every i.
+// Which operand of a two-operand op is one element, read again for every i. kRight also for the last operand of select.
 enum class ScalarOperand { kNone, kLeft, kRight };
+
+// Two or three f32 ops at once, with the bits of one after another.
+enum class FusedOps {
+  kAddTanh,       // tanh(a + b)
+  kTanhGradient,  // a * (c[0] - b * b): what tanh's gradient is, given c[0] = 1
+};
 
 // Of `count` rows of `n` f32: each row's elements, or each column's with rows `stride` apart. Over nothing: 0 or -infinity.
 using ReduceRowsFn = void (*)(float* out, const float* x, std::int64_t count, std::int64_t n);
@@ -35,6 +41,8 @@ struct Kernels {
   // Null when there is no such kernel: a dtype the op does not take, or no scalar form of it. For select the first
   // dtype is that of the values. `to` counts for casts alone.
   ElementwiseFn (*elementwise)(ir::OpKind kind, ir::DType from, ir::DType to, ScalarOperand scalar);
+
+  ElementwiseFn (*fused)(FusedOps ops);
 
   // accumulator = accumulator + sum of x[0, n), in an order that depends on n alone.
   void (*sum_run)(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);

@@ -13,6 +13,7 @@
 namespace thrt::cpu::THRT_CPU_LEVEL {
 
 ElementwiseFn find_elementwise(ir::OpKind kind, ir::DType from, ir::DType to, ScalarOperand scalar);
+ElementwiseFn find_fused(FusedOps ops);
 ElementwiseFn find_cast(ir::DType from, ir::DType to);
 void sum_run(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);
 void max_run(ir::DType dtype, void* accumulator, const void* x, std::int64_t n);

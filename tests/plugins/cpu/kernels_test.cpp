@@ -231,6 +231,36 @@ TEST(CpuReduce, RunsOfAllLengths) {
   }
 }
 
+TEST(CpuFused, KeepTheBitsOfTheirOps) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal(0, 2);
+  for (const std::int64_t n : {1, 15, 16, 17, 33, 100}) {
+    const auto size = static_cast<std::size_t>(n);
+    std::vector<float> a(size), b(size), between(size), apart(size), fused(size);
+    for (float& x : a) x = normal(random);
+    for (float& x : b) x = normal(random);
+    std::vector<std::uint8_t> condition(size);
+    for (std::uint8_t& c : condition) c = static_cast<std::uint8_t>(random() % 2);
+    const float one = 1.0f;
+    for (const Kernels* k : all_levels()) {
+      const auto op = [&](OpKind kind, ScalarOperand scalar = ScalarOperand::kNone) {
+        return k->elementwise(kind, DType::kF32, DType::kF32, scalar);
+      };
+      op(OpKind::ADD)(between.data(), a.data(), b.data(), nullptr, n);
+      op(OpKind::TANH)(apart.data(), between.data(), nullptr, nullptr, n);
+      k->fused(FusedOps::kAddTanh)(fused.data(), a.data(), b.data(), nullptr, n);
+      EXPECT_EQ(fused, apart) << k->level << " " << n;
+      op(OpKind::MUL)(between.data(), b.data(), b.data(), nullptr, n);
+      op(OpKind::SUB, ScalarOperand::kLeft)(between.data(), &one, between.data(), nullptr, n);
+      op(OpKind::MUL)(apart.data(), a.data(), between.data(), nullptr, n);
+      k->fused(FusedOps::kTanhGradient)(fused.data(), a.data(), b.data(), &one, n);
+      EXPECT_EQ(fused, apart) << k->level << " " << n;
+      op(OpKind::SELECT, ScalarOperand::kRight)(fused.data(), condition.data(), a.data(), &one, n);
+      for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(fused[i], condition[i] != 0 ? a[i] : one);
+    }
+  }
+}
+
 TEST(CpuRandom, WordsAreThoseOfPhilox) {
   const std::uint32_t state[4] = {0xdeadbeefu, 7u, 0xffffffffu, 3u};
   for (const std::int64_t n : {1, 2, 3, 4, 5, 63, 64, 65, 200}) {
