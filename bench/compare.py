@@ -170,7 +170,8 @@ def measure_launch(options, report):
         report.failed("launch overhead", "launch_overhead or the null plugin is not built")
         return []
     text = run(report, "launch overhead", [program, null, options.build / "lib/thrust/plugins/libthrust_backend_cpu.so",
-                                           "--benchmark_format=json", "--benchmark_repetitions=5"], 1, 120)
+                                           "--benchmark_format=json", "--benchmark_repetitions=5",
+                                           "--benchmark_min_time=0.1"], 1, 120)
     times = {}
     for entry in json.loads(text)["benchmarks"] if text else []:
         if entry.get("aggregate_name") == "median":
