@@ -78,6 +78,7 @@ thrt_device_info describe_processor() {
   info.max_buffer_bytes = memory.total;
   info.storage_dtypes = kStored;
   info.precisions = 1u << THRT_PRECISION_F32;
+  if (has_bf16(kernels)) info.precisions |= 1u << THRT_PRECISION_BF16;
   info.subgroup_size = kernels.lanes;
   sdk::set_text(info.name, processor_name());
   sdk::set_text(info.architecture, kernels.level);
