@@ -1,4 +1,4 @@
-// The kernels of convolutions in f32. See convolution_block.hpp for what they compute, and lower_convolution.cpp for how
+// The kernels of convolutions in f32. See convolution_block.hpp for what they compute, and convolution_step.cpp for how
 // the three convolutions are made of them.
 //
 // Why not oneDNN: dnnl_primitive_execute of 2.6 allocates in every call, and it brings threads of its own. On the shapes of
