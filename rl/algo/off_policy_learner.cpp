@@ -245,16 +245,16 @@ std::unique_ptr<Learner> make_off_policy_learner(const Context& context, const R
 
 void validate(const OffPolicySchedule& schedule) {
   struct Entry {
-    const char* name;
+    const char *name, *option;
     std::int64_t value;
   };
-  for (const auto& [name, value] :
-       {Entry{"buffer_size", schedule.buffer_size}, Entry{"train_frequency", schedule.train_frequency},
-        Entry{"target_update", schedule.target_update}}) {
+  for (const auto& [name, option, value] : {Entry{"buffer_size", "--buffer-size", schedule.buffer_size},
+                                            Entry{"train_frequency", "--train-frequency", schedule.train_frequency},
+                                            Entry{"target_update", "--target-update", schedule.target_update}}) {
     if (value % schedule.num_envs == 0) continue;
     throw Error(fmt::format("{} is {}, which is no multiple of num_envs", name, value),
                 fmt::format("{} environments step together", schedule.num_envs),
-                fmt::format("{}, or --num-envs 1", (value / schedule.num_envs + 1) * schedule.num_envs));
+                fmt::format("{} {}, or --num-envs 1", option, (value / schedule.num_envs + 1) * schedule.num_envs));
   }
 }
 
