@@ -13,8 +13,8 @@ constexpr int kTrials = 4;
 // A launch this long with a schedule this much shorter needs no trial, ns.
 constexpr double kLong = 2e6, kClear = 0.75;
 
-// What a sleeping team costs a launch that waits for it, and what the caller pays for waking it, ns. Measured: see
-// bench/launch_overhead.
+// What a sleeping team costs a launch that waits for it, ns, and what may be lost before it is woken for less. Guesses:
+// waking a thread takes Linux from 5 to 50 microseconds.
 constexpr double kAsleep = 30e3, kWakePrice = 30e3;
 constexpr double kHighestWakePrice = 1e9;
 

@@ -16,7 +16,7 @@ void relax() {
 
 // How long a thread looks for what it waits for before it sleeps. Falling asleep and being woken costs some 5 to 50
 // microseconds, most of it on the side of the one who wakes; waiting as long as that before is at most twice the price
-// of knowing (Karlin and others, "Competitive randomized algorithms for non-uniform problems", 1990).
+// of knowing (Karlin, Li, Manasse and Owicki, "Empirical studies of competitive spinning", 1991).
 constexpr std::chrono::microseconds kSpin{50};
 constexpr int kLooksPerClock = 64;
 
