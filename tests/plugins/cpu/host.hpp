@@ -74,7 +74,7 @@ class HostError : public std::runtime_error {
 
 class Host {
  public:
-  explicit Host(const std::string& path, std::uint32_t threads = 0) {
+  explicit Host(const std::string& path, std::uint32_t threads = 0, std::uint32_t precision = THRT_PRECISION_F32) {
     library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) throw std::runtime_error(dlerror());
     const auto entry = reinterpret_cast<thrt_backend_entry_fn>(dlsym(library_, "thrt_backend_entry_v1"));
@@ -84,6 +84,7 @@ class Host {
     thrt_context_options options{};
     options.struct_size = sizeof options;
     options.threads = threads;
+    options.precision = precision;
     check(api->context_create(plugin, &options, &context, &error_));
   }
   ~Host() {

@@ -151,6 +151,33 @@ TEST(CpuLayers, BitsAreThoseOfOpByOpAndOfOneThread) {
   }
 }
 
+bool has_precision(Host& host, std::uint32_t precision) {
+  thrt_device_info device{};
+  device.struct_size = sizeof device;
+  host.check(host.api->device_info(host.plugin, 0, &device, host.error()));
+  return (device.precisions & (1u << precision)) != 0;
+}
+
+// In bf16 only products differ: of operands rounded to 8 bits, with f32 sums.
+TEST(CpuLayers, Bf16IsNearF32AndTheSameAtAnyNumberOfThreads) {
+  Host exact(THRT_CPU_PLUGIN, 1);
+  if (!has_precision(exact, THRT_PRECISION_BF16)) GTEST_SKIP() << "this processor has no bf16";
+  Host one(THRT_CPU_PLUGIN, 1, THRT_PRECISION_BF16), two(THRT_CPU_PLUGIN, 2, THRT_PRECISION_BF16);
+  for (const Sizes& s : kSizes) {
+    Builder p;
+    build(p, s, Form::kTanh);
+    const auto in = inputs(s);
+    const auto got = run_once(one, p, in);
+    EXPECT_EQ(run_once(two, p, in), got) << s.rows << " " << s.hidden;
+    const Floats h = elements_of<float>(got.at("h")), near = elements_of<float>(run_once(exact, p, in).at("h"));
+    EXPECT_NE(h, near);
+    // Each term is off by 2^-8 of itself at most; they are at most 1, and tanh does not steepen.
+    for (std::size_t i = 0; i < h.size(); ++i) {
+      ASSERT_NEAR(h[i], near[i], 0x1p-8 * static_cast<double>(s.in)) << s.rows << " " << s.hidden << " at " << i;
+    }
+  }
+}
+
 // A product that is itself read elsewhere, summed, or read again after a result that could have taken its place.
 TEST(CpuLayers, ProductsThatAreReadTwice) {
   Host host(THRT_CPU_PLUGIN, 1);
