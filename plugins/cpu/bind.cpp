@@ -1,9 +1,12 @@
-// A routine and its addresses -> what runs: the tasks in order, and their schedule for several threads.
+// A routine and its addresses -> what runs: the tasks in order, and their schedule for several threads. And the order of
+// steps that makes such a schedule possible.
 #include "lanes.hpp"
 #include "schedule.hpp"
 #include "step.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -136,6 +139,52 @@ class Binder {
 };
 
 }  // namespace
+
+void order_for_threads(std::vector<Step>& list, std::uint32_t value_count, int threads) {
+  std::vector<std::uint32_t> maker(value_count, THRT_NONE);
+  std::vector<Unit> units;
+  std::vector<std::uint32_t> first_unit, last_unit;  // by step
+  for (std::uint32_t i = 0; i < list.size(); ++i) {
+    const sdk::PlanStep& memory = list[i].memory;
+    std::vector<std::uint32_t> after;
+    const auto wait_for = [&](std::uint32_t value) {
+      if (maker[value] != THRT_NONE) after.push_back(last_unit[maker[value]]);
+    };
+    for (const std::uint32_t value : memory.reads) wait_for(value);
+    for (const auto& [result, operand] : memory.views) wait_for(operand);
+    std::sort(after.begin(), after.end());
+    after.erase(std::unique(after.begin(), after.end()), after.end());
+    for (const std::uint32_t value : memory.writes) maker[value] = i;
+    for (const auto& [result, operand] : memory.views) maker[result] = i;
+    const std::uint32_t parts = std::max(1u, list[i].parts);
+    first_unit.push_back(static_cast<std::uint32_t>(units.size()));
+    for (std::uint32_t part = 0; part < parts; ++part) units.push_back({list[i].cost / parts, after, 0});
+    if (parts > 1) {
+      Unit end;
+      for (std::uint32_t part = 0; part < parts; ++part) end.after.push_back(first_unit.back() + part);
+      units.push_back(std::move(end));
+    }
+    last_unit.push_back(static_cast<std::uint32_t>(units.size() - 1));
+  }
+  const Schedule schedule = make_schedule(units, threads);
+  std::vector<std::uint32_t> order(list.size());
+  std::iota(order.begin(), order.end(), 0u);
+  const auto start = [&](std::uint32_t step) { return schedule.start[first_unit[step]]; };
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return start(a) < start(b); });
+  std::vector<Step> steps;
+  std::vector<double> starts;
+  for (const std::uint32_t i : order) {
+    steps.push_back(std::move(list[i]));
+    starts.push_back(start(i));
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const double end = schedule.finish[last_unit[order[i]]];
+    const auto later = std::lower_bound(starts.begin(), starts.end(), end);
+    steps[i].memory.runs_beside =
+        static_cast<std::uint32_t>(later - starts.begin()) - (later == starts.begin() ? 0 : 1);
+  }
+  list = std::move(steps);
+}
 
 double Routine::cost() const {
   double sum = 0;

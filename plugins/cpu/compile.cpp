@@ -1,7 +1,6 @@
 // Program -> steps: which values need no memory of their own, which elementwise ops run together, and in what order.
 #include "claims.hpp"
 #include "elementwise_group.hpp"
-#include "schedule.hpp"
 #include "step.hpp"
 #include "strided.hpp"
 
@@ -11,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -66,7 +64,7 @@ class Lowering {
     for (Step& step : steps_) {
       if (step.cost <= 0) step.cost = guessed_cost(step);
     }
-    if (routine.threads > 1) order_for_threads(routine.threads);
+    if (routine.threads > 1) order_for_threads(steps_, program_.value_count(), routine.threads);
     routine.steps = std::move(steps_);
     std::vector<sdk::PlanStep> memory;
     memory.reserve(routine.steps.size());
@@ -412,54 +410,6 @@ class Lowering {
       if (escapes(program_.ops()[reader].result(), member)) return true;
     }
     return false;
-  }
-
-  // In the order in which the steps begin if memory is no obstacle, and so that memory is none for what may then run at
-  // the same time.
-  void order_for_threads(int threads) {
-    std::vector<std::uint32_t> maker(program_.value_count(), THRT_NONE);
-    std::vector<Unit> units;
-    std::vector<std::uint32_t> first_unit, last_unit;  // by step
-    for (std::uint32_t i = 0; i < steps_.size(); ++i) {
-      const sdk::PlanStep& memory = steps_[i].memory;
-      std::vector<std::uint32_t> after;
-      const auto wait_for = [&](std::uint32_t value) {
-        if (maker[value] != THRT_NONE) after.push_back(last_unit[maker[value]]);
-      };
-      for (const std::uint32_t value : memory.reads) wait_for(value);
-      for (const auto& [result, operand] : memory.views) wait_for(operand);
-      std::sort(after.begin(), after.end());
-      after.erase(std::unique(after.begin(), after.end()), after.end());
-      for (const std::uint32_t value : memory.writes) maker[value] = i;
-      for (const auto& [result, operand] : memory.views) maker[result] = i;
-      const std::uint32_t parts = std::max(1u, steps_[i].parts);
-      first_unit.push_back(static_cast<std::uint32_t>(units.size()));
-      for (std::uint32_t part = 0; part < parts; ++part) units.push_back({steps_[i].cost / parts, after, 0});
-      if (parts > 1) {
-        Unit end;
-        for (std::uint32_t part = 0; part < parts; ++part) end.after.push_back(first_unit.back() + part);
-        units.push_back(std::move(end));
-      }
-      last_unit.push_back(static_cast<std::uint32_t>(units.size() - 1));
-    }
-    const Schedule schedule = make_schedule(units, threads);
-    std::vector<std::uint32_t> order(steps_.size());
-    std::iota(order.begin(), order.end(), 0u);
-    const auto start = [&](std::uint32_t step) { return schedule.start[first_unit[step]]; };
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return start(a) < start(b); });
-    std::vector<Step> steps;
-    std::vector<double> starts;
-    for (const std::uint32_t i : order) {
-      steps.push_back(std::move(steps_[i]));
-      starts.push_back(start(i));
-    }
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      const double end = schedule.finish[last_unit[order[i]]];
-      const auto later = std::lower_bound(starts.begin(), starts.end(), end);
-      steps[i].memory.runs_beside =
-          static_cast<std::uint32_t>(later - starts.begin()) - (later == starts.begin() ? 0 : 1);
-    }
-    steps_ = std::move(steps);
   }
 
   // Memory at 10 bytes a nanosecond, and a call.

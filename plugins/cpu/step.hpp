@@ -123,6 +123,10 @@ struct Routine {
   BoundRoutine bind(std::span<std::byte* const> slots, std::byte* workspace, const Task& first = nullptr) const;
 };
 
+// Puts steps in the order in which they begin on several threads if memory is no obstacle, and notes which run beside each
+// other, so that the memory plan makes it none.
+void order_for_threads(std::vector<Step>& steps, std::uint32_t value_count, int threads);
+
 struct CompileSettings {
   const Kernels* kernels;
   std::uint32_t flags;  // THRT_COMPILE_...
