@@ -26,14 +26,19 @@ class Launch : public sdk::HostRun {
 
  private:
   void run_better_way();
+  void run_timed_together();
+  void begin_trials();
   void try_out();
 
   BoundRoutine routine_;
   std::shared_ptr<Team> team_;
 
-  // Both ways compute the same bits, so which one is better may be found out by the clock.
+  // Both ways compute the same bits, so which one is better may be found out by the clock; now and then anew, because
+  // what else the machine has to do changes.
   int trials_left_ = 0;
   double best_alone_ = 0, best_together_ = 0;  // ns
+  std::uint32_t untried_ = 0, retry_after_;    // launches
+  int slow_in_a_row_ = 0;
   // What being alone has lost while the team slept, and how much of that pays for waking it; ns.
   double lost_ = 0, wake_price_;
 };

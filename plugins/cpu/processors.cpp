@@ -78,6 +78,20 @@ std::string processor_name() {
   return name.empty() ? "processor" : name;
 }
 
+void move_to_another_processor(int from, int distance) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  if (sched_getaffinity(0, sizeof all, &all) != 0) return;
+  const std::vector<int> allowed = allowed_processors();
+  const auto place = std::find(allowed.begin(), allowed.end(), from);
+  if (place == allowed.end()) return;
+  const auto next = static_cast<std::size_t>(place - allowed.begin() + distance) % allowed.size();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(allowed[next], &one);
+  if (sched_setaffinity(0, sizeof one, &one) == 0) sched_setaffinity(0, sizeof all, &all);
+}
+
 int default_threads() {
   constexpr int kMost = 8;
   const int cores = cores_of(allowed_processors());

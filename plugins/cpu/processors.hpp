@@ -12,4 +12,9 @@ std::string processor_name();
 // container's quota kept, and 8 at most, for the programs here seldom gain by more.
 int default_threads();
 
+// Puts the calling thread on the `distance`-th processor after `from` of those that it may use, and then lets it go where
+// the system likes. Left alone, Linux may start a thread where its starter runs, and take milliseconds to part two
+// threads that wait for each other without sleeping.
+void move_to_another_processor(int from, int distance);
+
 }  // namespace thrt::cpu

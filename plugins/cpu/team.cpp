@@ -1,5 +1,9 @@
 #include "team.hpp"
 
+#include "processors.hpp"
+
+#include <sched.h>
+
 #include <chrono>
 #include <csignal>
 
@@ -19,6 +23,8 @@ void relax() {
 // of knowing (Karlin, Li, Manasse and Owicki, "Empirical studies of competitive spinning", 1991).
 constexpr std::chrono::microseconds kSpin{50};
 constexpr int kLooksPerClock = 64;
+// From then on it offers its processor between looks: what it waits for may have to run on it.
+constexpr std::chrono::microseconds kAlone{2};
 
 // A thread started meanwhile takes no signals: the host's handlers run on the host's threads.
 class SignalsBlocked {
@@ -40,12 +46,13 @@ class SignalsBlocked {
 
 void Progress::wait_long_for(std::uint32_t count) {
   const auto start = std::chrono::steady_clock::now();
-  do {
+  for (auto waited = start - start; waited < kSpin; waited = std::chrono::steady_clock::now() - start) {
+    if (waited > kAlone) sched_yield();
     for (int i = 0; i < kLooksPerClock; ++i) {
       if (reached(count_.load(std::memory_order_acquire), count)) return;
       relax();
     }
-  } while (std::chrono::steady_clock::now() - start < kSpin);
+  }
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   for (std::uint32_t now = count_.load(std::memory_order_seq_cst); !reached(now, count);
        now = count_.load(std::memory_order_seq_cst)) {
@@ -79,8 +86,12 @@ void Team::grow_to(int lanes) {
     Worker& worker = *workers_.back();
     const auto lane = static_cast<int>(workers_.size());
     const SignalsBlocked blocked;
+    const int starter = sched_getcpu();
     try {
-      worker.thread = std::thread([this, &worker, lane] { work(worker, lane); });
+      worker.thread = std::thread([this, &worker, lane, starter] {
+        move_to_another_processor(starter, lane);
+        work(worker, lane);
+      });
     } catch (...) {
       workers_.pop_back();
       throw;
