@@ -9,17 +9,18 @@ namespace thrt::cpu {
 namespace {
 
 // Of each way; the best counts, for the first runs meet cold caches. Alone comes first, with the team asleep: threads that
-// look for work slow down one that has some, where two processors are the two halves of a core.
-constexpr int kTrials = 5;
-// Launches between trials: at first, and at most. Each time it is twice as many.
-constexpr std::uint32_t kFirstRetry = 1u << 10, kLastRetry = 1u << 20;
+// look for work slow down one that has some, where two processors are the two halves of a core. Long launches are their
+// own average.
+constexpr int kTrials = 5, kLongTrials = 1;
+constexpr double kLong = 2e6;  // ns
+// Until the next trials: at first this long and so many launches, each time twice as long, at most so long. In
+// nanoseconds of launches.
+constexpr double kFirstRetry = 20e6, kFirstLaunches = 50, kLastRetry = 10e9;
 // Trials end early when being together takes so many times as long.
 constexpr double kHopeless = 3;
-// So many launches in a row, so many times as long as the best one, call for new trials.
-constexpr int kSlowLaunches = 8;
-constexpr double kSlow = 2;
-// A launch this long with a schedule this much shorter needs no trial, ns.
-constexpr double kLong = 2e6, kClear = 0.75;
+// Launches that take so many times as long as the best one, as many nanoseconds of them in a row as this, call for new
+// trials: another process may have taken the other processor.
+constexpr double kSlow = 1.7, kPatience = 1e6;
 
 // What a sleeping team costs a launch that waits for it, ns, and what may be lost before it is woken for less. Guesses:
 // waking a thread takes Linux from 5 to 50 microseconds.
@@ -33,39 +34,38 @@ double since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 Launch::Launch(BoundRoutine routine, std::shared_ptr<Team> team)
-    : routine_(std::move(routine)), team_(std::move(team)), retry_after_(kFirstRetry), wake_price_(kWakePrice) {
+    : routine_(std::move(routine)),
+      team_(std::move(team)),
+      retry_after_(std::max(kFirstRetry, kFirstLaunches * routine_.sequence_cost)),
+      wake_price_(kWakePrice) {
   if (routine_.lanes == nullptr) return;
   team_->grow_to(routine_.lanes->count());
-  best_alone_ = routine_.sequence_cost;
-  best_together_ = routine_.lanes_cost;
-  const bool clear = best_alone_ > kLong && best_together_ < kClear * best_alone_;
-  if (clear) {
-    retry_after_ = 0;
-  } else {
-    begin_trials();
-  }
+  begin_trials();
 }
 
 void Launch::begin_trials() {
-  trials_left_ = 2 * kTrials;
+  trials_ = routine_.sequence_cost > kLong ? kLongTrials : kTrials;
+  trials_left_ = 2 * trials_;
   best_alone_ = best_together_ = std::numeric_limits<double>::infinity();
   untried_ = 0;
-  slow_in_a_row_ = 0;
+  slow_ = 0;
 }
 
 void Launch::run_better_way() {
-  if (trials_left_ == 0 && retry_after_ > 0 && ++untried_ >= retry_after_) {
-    retry_after_ = std::min(2 * retry_after_, kLastRetry);
-    begin_trials();
-  }
   if (trials_left_ > 0) return try_out();
   const double gain = best_alone_ - best_together_;
+  untried_ += std::min(best_alone_, best_together_);
+  if (untried_ >= retry_after_) {
+    retry_after_ = std::min(2 * retry_after_, kLastRetry);
+    begin_trials();
+    return try_out();
+  }
   if (gain <= 0) return routine_.run_alone();
   if (team_->is_awake(routine_.lanes->count())) {
     wake_price_ = kWakePrice;
     return run_timed_together();
   }
-  if (gain > kAsleep) return run_together(*routine_.lanes, *team_);
+  if (gain > kAsleep) return run_timed_together();
   // To rent or to buy: the team is waited for when being alone has cost as much; the price doubles as long as that is in
   // vain because the next launch comes too late.
   lost_ += gain;
@@ -75,16 +75,16 @@ void Launch::run_better_way() {
   run_together(*routine_.lanes, *team_);
 }
 
-// With an eye on the clock, for another process may take the other processor.
 void Launch::run_timed_together() {
   const auto start = std::chrono::steady_clock::now();
   run_together(*routine_.lanes, *team_);
-  slow_in_a_row_ = since(start) > kSlow * best_together_ ? slow_in_a_row_ + 1 : 0;
-  if (slow_in_a_row_ == kSlowLaunches && retry_after_ > 0) begin_trials();
+  const double took = since(start);
+  slow_ = took > kSlow * best_together_ + kAsleep ? slow_ + took : 0;
+  if (slow_ > kPatience) begin_trials();
 }
 
 void Launch::try_out() {
-  const bool alone = trials_left_ > kTrials;
+  const bool alone = trials_left_ > trials_;
   --trials_left_;
   const auto start = std::chrono::steady_clock::now();
   if (alone) {
@@ -94,7 +94,7 @@ void Launch::try_out() {
   }
   run_together(*routine_.lanes, *team_);
   best_together_ = std::min(best_together_, since(start));
-  const bool warm = trials_left_ < kTrials - 1;
+  const bool warm = trials_left_ < trials_ - 1;
   if (warm && best_together_ > kHopeless * best_alone_) trials_left_ = 0;
 }
 

@@ -35,10 +35,10 @@ class Launch : public sdk::HostRun {
 
   // Both ways compute the same bits, so which one is better may be found out by the clock; now and then anew, because
   // what else the machine has to do changes.
-  int trials_left_ = 0;
+  int trials_ = 0, trials_left_ = 0;           // of each way; of both
   double best_alone_ = 0, best_together_ = 0;  // ns
-  std::uint32_t untried_ = 0, retry_after_;    // launches
-  int slow_in_a_row_ = 0;
+  double untried_ = 0, retry_after_;           // what launches took since the last trials, and may; ns
+  double slow_ = 0;                            // what slow ones took in a row; ns
   // What being alone has lost while the team slept, and how much of that pays for waking it; ns.
   double lost_ = 0, wake_price_;
 };

@@ -1,5 +1,6 @@
 // The threads of a context. The caller's thread is lane 0; the others are started when the first binding has work for
-// them, because a process may fork between opening a context and using it, and live until the team is destroyed.
+// them, because a process may fork between opening a context and using it, and live until the team is destroyed. A child
+// that is forked later has none of them: it may destroy what its parent made, and not launch it.
 //
 // Threads wait by spinning for a while and then sleeping in the kernel (std::atomic::wait), so that a machine with more
 // threads than processors makes progress.
