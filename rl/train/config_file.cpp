@@ -57,7 +57,8 @@ std::string literal(const Field& field, const RunConfig& config) {
         } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
           return fmt::format("[{}]", fmt::join(*member, ", "));
         } else if constexpr (std::is_same_v<T, double>) {
-          if (std::isinf(*member)) return fmt::format("\"{}\"", field_text(field, config));
+          const bool word = std::isinf(*member) || (*member == 0.0 && !field.zero_word.empty());
+          if (word) return fmt::format("\"{}\"", field_text(field, config));
           const std::string digits = fmt::format("{}", *member);  // the fewest that read back to the same double
           return digits.find_first_of(".e") == std::string::npos ? digits + ".0" : digits;
         } else if constexpr (std::is_same_v<T, bool>) {
@@ -165,7 +166,7 @@ class ConfigReader {
           if constexpr (std::is_same_v<T, double>) {
             const auto number = node.is_number() ? node.value<double>() : std::nullopt;
             if (number) *member = *number;
-            return number && std::isfinite(*number);
+            return number && std::isfinite(*number) && (*number != 0.0 || field.zero_word.empty());
           } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
             const toml::array* array = node.as_array();
             if (array == nullptr) return false;

@@ -70,7 +70,9 @@ std::optional<T> parse_as(const Field& field, std::string_view text) {
     return std::nullopt;
   } else if constexpr (std::is_same_v<T, double>) {
     if (!field.infinity_word.empty() && text == field.infinity_word) return std::numeric_limits<double>::infinity();
-    return parse_number(text);
+    if (!field.zero_word.empty() && text == field.zero_word) return 0.0;
+    const auto number = parse_number(text);
+    return number == 0.0 && !field.zero_word.empty() ? std::nullopt : number;  // 0 has a word of its own
   } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
     return parse_list(text);
   } else {
@@ -166,6 +168,7 @@ std::string field_text(const Field& field, const RunConfig& config) {
           if (*member == 0 && !field.zero_word.empty()) return std::string(field.zero_word);
           return field.bytes ? bytes_text(static_cast<std::uint64_t>(*member)) : fmt::format("{}", *member);
         } else if constexpr (std::is_same_v<T, double>) {
+          if (*member == 0.0 && !field.zero_word.empty()) return std::string(field.zero_word);
           return std::isinf(*member) && !field.infinity_word.empty() ? std::string(field.infinity_word)
                                                                      : fmt::format("{}", *member);
         } else {

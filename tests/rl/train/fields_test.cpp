@@ -1,8 +1,10 @@
 // Settings as text, the tuned defaults, and what is refused.
 #include <thrt/nearest_name.hpp>
 #include <thrt/rl/env/vector_env.hpp>
+#include <thrt/rl/train/config_file.hpp>
 #include <thrt/rl/train/fields.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -87,9 +89,10 @@ TEST(Fields, CartPolesDefaultsAreTheZoos) {
 TEST(Fields, TextReadsBackToTheSameValue) {
   RunConfig config;
   const std::vector<std::pair<std::string_view, std::string_view>> values = {
-      {"seed", "9007199254740993"}, {"total_timesteps", "150000"}, {"threads", "auto"},  {"threads", "3"},
-      {"memory_budget", "1536MiB"}, {"memory_budget", "all"},      {"hidden", "64,32"},  {"learning_rate", "0.1"},
-      {"anneal_lr", "false"},       {"activation", "relu"},        {"backend", "cuda:1"}};
+      {"seed", "9007199254740993"}, {"total_timesteps", "150000"}, {"threads", "auto"},   {"threads", "3"},
+      {"memory_budget", "1536MiB"}, {"memory_budget", "all"},      {"hidden", "64,32"},   {"learning_rate", "0.1"},
+      {"anneal_lr", "false"},       {"activation", "relu"},        {"backend", "cuda:1"}, {"target_entropy", "auto"},
+      {"target_entropy", "-1.5"}};
   for (const auto& [name, text] : values) {
     set_field(field(name), config, text, "", name);
     EXPECT_EQ(field_text(field(name), config), text) << name;
@@ -97,6 +100,30 @@ TEST(Fields, TextReadsBackToTheSameValue) {
   EXPECT_EQ(config.seed, 9007199254740993U);  // 2^53 + 1: not by way of a double
   EXPECT_EQ(config.threads, 3);
   EXPECT_EQ(config.ppo.hidden, (std::vector<std::int64_t>{64, 32}));
+}
+
+// On the command line, and as a literal of config.toml.
+TEST(Fields, EveryWordIsTakenAndItsNumberRefused) {
+  for (const Field& each : run_fields()) {
+    for (const std::string_view word : {each.zero_word, each.infinity_word}) {
+      if (word.empty()) continue;
+      RunConfig config = default_config(each.section.empty() ? "ppo" : each.section, "Pendulum-v1");
+      set_field(each, config, word, "", each.name);
+      EXPECT_EQ(field_text(each, config), word) << each.name;
+      const std::string toml = to_toml(config);
+      EXPECT_THAT(toml, HasSubstr(fmt::format("\n{} = \"{}\"", each.name, word)));
+      RunConfig read;
+      apply_config_text(toml, "run.toml", read);
+      EXPECT_EQ(to_toml(read), toml);
+    }
+    if (each.zero_word.empty()) continue;
+    RunConfig config = default_config(each.section.empty() ? "ppo" : each.section, "Pendulum-v1");
+    error_of([&] { set_field(each, config, "0", "", each.name); });
+    const std::string table = each.section.empty() ? std::string() : fmt::format("[{}]\n", each.section);
+    for (const char* zero : {"0", "0.0"}) {
+      error_of([&] { apply_config_text(fmt::format("{}{} = {}\n", table, each.name, zero), "run.toml", config); });
+    }
+  }
 }
 
 TEST(Fields, RefuseWhatTheyDoNotTakeAndStayAsTheyWere) {
@@ -129,6 +156,8 @@ TEST(Fields, RefuseWhatTheyDoNotTakeAndStayAsTheyWere) {
       {"gamma", "1.01"},
       {"gamma", "-0.1"},
       {"clip_coef", "0"},
+      {"target_entropy", "0"},
+      {"target_entropy", "-0.0"},
       {"anneal_lr", "yes"},
       {"hidden", ""},
       {"hidden", "64,"},
