@@ -1,4 +1,4 @@
-// Whole iterations of an algorithm: acting, stepping, learning, as training does them.
+// Iterations of an algorithm: acting, stepping, learning, as training does them.
 #pragma once
 
 #include <thrt/bench/groups.hpp>
@@ -6,7 +6,7 @@
 
 namespace thrt::bench {
 
-// One iteration of the learner is one run.
-Work learner_work(const Context& context, const rl::RunConfig& config);
+// One iteration of the learner is one run, or so many steps of one.
+Work learner_work(const Context& context, const rl::RunConfig& config, std::int64_t steps_of_a_run = 0);
 
 }  // namespace thrt::bench

@@ -40,6 +40,7 @@ rl::DqnConfig dqn_config() {
   config.learning_starts = 0;
   config.train_frequency = 1;
   config.learning_rate = 1e-3;
+  config.final_epsilon = config.start_epsilon;  // as at the start of a long run
   return config;
 }
 
@@ -56,10 +57,9 @@ Work loop(const Context& context, const std::string& algorithm, const std::strin
   rl::RunConfig config;
   config.algorithm = algorithm;
   config.environment = environment;
-  config.total_timesteps = kStepsOfARun;  // what an iteration of these learners is
   config.dqn = dqn_config();
   config.sac = sac_config();
-  return learner_work(context, config);
+  return learner_work(context, config, kStepsOfARun);
 }
 
 SyntheticData dqn_data() {

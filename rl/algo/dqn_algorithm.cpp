@@ -30,15 +30,21 @@ double epsilon_at(const DqnConfig& config, const Position& at) {
   return config.start_epsilon + part * (config.final_epsilon - config.start_epsilon);
 }
 
+OffPolicySchedule schedule_of(const DqnConfig& config) {
+  return {.num_envs = config.num_envs,
+          .buffer_size = config.buffer_size,
+          .learning_starts = config.learning_starts,
+          .train_frequency = config.train_frequency,
+          .gradient_steps = config.gradient_steps,
+          .target_update = config.target_update};
+}
+
 std::unique_ptr<Learner> make_learner_dqn(const Context& context, const RunConfig& config) {
   const DqnConfig& dqn = config.dqn;
   std::unique_ptr<VectorEnv> env = make_vector_env(config.environment, dqn.num_envs);
   const PolicySpaces spaces = discrete_spaces(*env);
   OffPolicyPlan plan{
-      .learning_starts = dqn.learning_starts,
-      .train_frequency = dqn.train_frequency,
-      .gradient_steps = dqn.gradient_steps,
-      .target_update = dqn.target_update,
+      .schedule = schedule_of(dqn),
       .target_is_copy = dqn.tau == 1.0,
       .learning_rate = [dqn](const Position& at) { return dqn.learning_rate * (dqn.anneal_lr ? at.remaining() : 1.0); },
       .epsilon = [dqn](const Position& at) { return epsilon_at(dqn, at); },
@@ -77,10 +83,6 @@ DqnConfig dqn_defaults(std::string_view environment) {
   return config;
 }
 
-void validate(const DqnConfig& config) {
-  validate(OffPolicySchedule{config.num_envs, config.buffer_size, config.train_frequency, config.target_update});
-}
-
 Algorithm dqn_algorithm() {
   return {.name = "dqn",
           .fields = dqn_fields,
@@ -89,9 +91,9 @@ Algorithm dqn_algorithm() {
                 config.dqn = dqn_defaults(environment);
                 if (environment == "CartPole-v1") config.total_timesteps = 50'000;
               },
-          .validate = [](const RunConfig& config) { validate(config.dqn); },
+          .validate = [](const RunConfig& config) { validate(schedule_of(config.dqn), config.total_timesteps); },
           .steps_per_iteration =
-              [](const RunConfig& config) { return off_policy_steps_per_iteration(config, config.dqn.num_envs); },
+              [](const RunConfig& config) { return off_policy_steps_per_iteration(schedule_of(config.dqn)); },
           .network =
               [](const RunConfig& config) {
                 return fmt::format("hidden {}, activation {}", fmt::join(config.dqn.hidden, ","),

@@ -16,7 +16,9 @@
 namespace thrt::rl {
 namespace {
 
-constexpr std::int64_t kStepsPerIteration = 1000;
+// That an iteration has at most, of a hundred steps or fewer: what Ctrl-C, the progress, an evaluation or a checkpoint
+// waits for. With networks of 256 units it is a fraction of a second.
+constexpr double kMostGradientSteps = 100.0;
 
 struct Programs {
   Program start, step, step_and_update;
@@ -85,26 +87,26 @@ class Setting {
 
 class OffPolicyLearner : public Learner {
  public:
-  OffPolicyLearner(const Context& context, const RunConfig& config, std::unique_ptr<VectorEnv> env, OffPolicyPlan plan)
+  OffPolicyLearner(const Context& context, std::uint64_t seed, std::unique_ptr<VectorEnv> env, OffPolicyPlan plan)
       : plan_(std::move(plan)),
         env_(std::move(env)),
         envs_(static_cast<std::int64_t>(env_->num_envs())),
         width_(env_->observation_space().size()),
-        iteration_(off_policy_steps_per_iteration(config, envs_)),
+        iteration_(off_policy_steps_per_iteration(plan_.schedule)),
         buffers_(context),
         programs_(supported_programs(context, plan_)),
-        start_(buffers_, programs_.start, config.seed),
-        step_(buffers_, programs_.step, config.seed),
-        update_(buffers_, programs_.step_and_update, config.seed),
+        start_(buffers_, programs_.start, seed),
+        step_(buffers_, programs_.step, seed),
+        update_(buffers_, programs_.step_and_update, seed),
         action_buffer_(buffers_.at("act/action")),
         experience_buffer_(buffers_.at("experience")),
         epsilon_("epsilon", buffers_),
         learning_rate_("learning_rate", buffers_),
         actions_(*env_),
         experience_(env_->num_envs() * (2 * width_ + 2)),
-        metrics_(static_cast<std::size_t>(plan_.gradient_steps) * plan_.metric_names.size(),
+        metrics_(static_cast<std::size_t>(plan_.schedule.gradient_steps) * plan_.metric_names.size(),
                  std::numeric_limits<float>::quiet_NaN()) {
-    if (programs_.target) target_.emplace(buffers_, *programs_.target, config.seed);
+    if (programs_.target) target_.emplace(buffers_, *programs_.target, seed);
   }
 
   std::int64_t steps_per_iteration() const override { return iteration_; }
@@ -119,7 +121,7 @@ class OffPolicyLearner : public Learner {
       std::vector<float> observations(env_->num_envs() * width_);
       env_->observe(observations);
       upload<float>(buffers_, "observations", observations);
-      epsilon_.set(plan_.learning_starts > 0 ? 1.0 : plan_.epsilon({0, 1}));
+      epsilon_.set(plan_.schedule.learning_starts > 0 ? 1.0 : plan_.epsilon({0, 1}));
       start_.run();
     }
     learned_ = true;  // since the target's last copy, as far as is known
@@ -135,16 +137,17 @@ class OffPolicyLearner : public Learner {
   void iterate(const Position& at, TimeSplit& split, std::vector<EpisodeEnd>& finished) override {
     bool learned = false;
     Laps laps;
-    for (Position now = at; now.step < at.step + iteration_;) {
+    const std::int64_t end = std::min(at.step + iteration_, at.total_steps);
+    for (Position now = at; now.step < end;) {
       actions_.apply(*env_, result_);
       finished.insert(finished.end(), result_.finished.begin(), result_.finished.end());
       pack_experience();
       laps.add_to(split.environment);
 
       now.step += envs_;
-      const bool learns = now.step >= plan_.learning_starts && now.step % plan_.train_frequency == 0;
+      const bool learns = now.step >= plan_.schedule.learning_starts && now.step % plan_.schedule.train_frequency == 0;
       copy_target(now);
-      epsilon_.set(now.step < plan_.learning_starts ? 1.0 : plan_.epsilon(now));
+      epsilon_.set(now.step < plan_.schedule.learning_starts ? 1.0 : plan_.epsilon(now));
       if (learns) learning_rate_.set(plan_.learning_rate(now));
       experience_buffer_.write(std::span<const float>(experience_));
       (learns ? update_ : step_).run();
@@ -185,7 +188,7 @@ class OffPolicyLearner : public Learner {
 
   // Once every target_update steps, unless a copy would change nothing.
   void copy_target(const Position& now) {
-    if (!target_ || now.step % plan_.target_update != 0 || (plan_.target_is_copy && !learned_)) return;
+    if (!target_ || now.step % plan_.schedule.target_update != 0 || (plan_.target_is_copy && !learned_)) return;
     target_->run();
     learned_ = false;
   }
@@ -196,7 +199,7 @@ class OffPolicyLearner : public Learner {
     for (std::size_t i = which; i < metrics_.size(); i += plan_.metric_names.size()) {
       total += static_cast<double>(metrics_[i]);
     }
-    return total / static_cast<double>(plan_.gradient_steps);
+    return total / static_cast<double>(plan_.schedule.gradient_steps);
   }
 
   // A network with a NaN in it never recovers; better to stop while the last checkpoint is good.
@@ -234,16 +237,22 @@ class OffPolicyLearner : public Learner {
 
 }  // namespace
 
-std::int64_t off_policy_steps_per_iteration(const RunConfig& config, std::int64_t num_envs) {
-  return std::max<std::int64_t>(1, std::min(kStepsPerIteration, config.total_timesteps) / num_envs) * num_envs;
+std::int64_t off_policy_steps_per_iteration(const OffPolicySchedule& schedule) {
+  // A part that divides 100, so that with one environment a run of round length is one of whole iterations.
+  std::int64_t steps = 1;
+  for (const std::int64_t part : {2, 5, 10, 20, 50, 100}) {
+    const auto updates = static_cast<double>(part) / static_cast<double>(schedule.train_frequency);
+    if (updates * static_cast<double>(schedule.gradient_steps) <= kMostGradientSteps) steps = part;
+  }
+  return std::max<std::int64_t>(1, steps / schedule.num_envs) * schedule.num_envs;
 }
 
 std::unique_ptr<Learner> make_off_policy_learner(const Context& context, const RunConfig& config,
                                                  std::unique_ptr<VectorEnv> env, OffPolicyPlan plan) {
-  return std::make_unique<OffPolicyLearner>(context, config, std::move(env), std::move(plan));
+  return std::make_unique<OffPolicyLearner>(context, config.seed, std::move(env), std::move(plan));
 }
 
-void validate(const OffPolicySchedule& schedule) {
+void validate(const OffPolicySchedule& schedule, std::int64_t total_timesteps) {
   struct Entry {
     const char *name, *option;
     std::int64_t value;
@@ -256,6 +265,15 @@ void validate(const OffPolicySchedule& schedule) {
                 fmt::format("{} environments step together", schedule.num_envs),
                 fmt::format("{} {}, or --num-envs 1", option, (value / schedule.num_envs + 1) * schedule.num_envs));
   }
+  const std::int64_t each = off_policy_steps_per_iteration(schedule), last = total_timesteps / each * each;
+  const std::int64_t due = std::max<std::int64_t>(schedule.learning_starts, 1), period = schedule.train_frequency;
+  const std::int64_t first = (due / period + (due % period != 0 ? 1 : 0)) * period;
+  if (first <= last) return;
+  throw Error(fmt::format("nothing would be learned in {} steps", total_timesteps),
+              fmt::format("with learning_starts {} and train_frequency {} the first update is at step {}",
+                          schedule.learning_starts, period, first),
+              fmt::format("--total-timesteps {} or more, or lower --learning-starts or --train-frequency",
+                          (first + each - 1) / each * each));
 }
 
 }  // namespace thrt::rl

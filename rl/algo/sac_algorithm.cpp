@@ -32,13 +32,20 @@ SacSpaces box_spaces(const VectorEnv& env) {
   return {static_cast<std::int64_t>(env.observation_space().size()), box->low, box->high};
 }
 
+OffPolicySchedule schedule_of(const SacConfig& config) {
+  return {.num_envs = config.num_envs,
+          .buffer_size = config.buffer_size,
+          .learning_starts = config.learning_starts,
+          .train_frequency = config.train_frequency,
+          .gradient_steps = config.gradient_steps,
+          .target_update = 0};
+}
+
 std::unique_ptr<Learner> make_learner_sac(const Context& context, const RunConfig& config) {
   const SacConfig& sac = config.sac;
   std::unique_ptr<VectorEnv> env = make_vector_env(config.environment, sac.num_envs);
   const SacSpaces spaces = box_spaces(*env);
-  OffPolicyPlan plan{.learning_starts = sac.learning_starts,
-                     .train_frequency = sac.train_frequency,
-                     .gradient_steps = sac.gradient_steps,
+  OffPolicyPlan plan{.schedule = schedule_of(sac),
                      .learning_rate = [sac](const Position&) { return sac.learning_rate; },
                      .epsilon = [](const Position&) { return 0.0; },
                      .start = sac_start_graph(sac, spaces),
@@ -62,10 +69,6 @@ SacConfig sac_defaults(std::string_view environment) {
   return config;
 }
 
-void validate(const SacConfig& config) {
-  validate(OffPolicySchedule{config.num_envs, config.buffer_size, config.train_frequency, 0});
-}
-
 Algorithm sac_algorithm() {
   return {.name = "sac",
           .fields = sac_fields,
@@ -74,9 +77,9 @@ Algorithm sac_algorithm() {
                 config.sac = sac_defaults(environment);
                 if (environment == "Pendulum-v1") config.total_timesteps = 20'000;
               },
-          .validate = [](const RunConfig& config) { validate(config.sac); },
+          .validate = [](const RunConfig& config) { validate(schedule_of(config.sac), config.total_timesteps); },
           .steps_per_iteration =
-              [](const RunConfig& config) { return off_policy_steps_per_iteration(config, config.sac.num_envs); },
+              [](const RunConfig& config) { return off_policy_steps_per_iteration(schedule_of(config.sac)); },
           .network =
               [](const RunConfig& config) {
                 return fmt::format("hidden {}, activation {}", fmt::join(config.sac.hidden, ","),

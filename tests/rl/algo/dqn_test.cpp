@@ -1,5 +1,6 @@
 // DQN's programs against PyTorch's recorded numbers (tests/data/dqn) and against small cases by hand.
 #include <thrt/rl/algo/dqn.hpp>
+#include <thrt/rl/train/run_config.hpp>
 
 #include "tests/rl/algo/torch_record.hpp"
 
@@ -200,23 +201,24 @@ INSTANTIATE_TEST_SUITE_P(Backends, DqnTest, testing::Values("reference", "cpu"),
                          [](const auto& instance) { return instance.param; });
 
 TEST(DqnConfigTest, RefusesWhatDoesNotFitTogether) {
-  DqnConfig config;
+  RunConfig run = default_config("dqn", "Pendulum-v1");  // whose settings are the general ones
+  DqnConfig& config = run.dqn;
   config.num_envs = 3;
   config.buffer_size = 10'000;
   try {
-    validate(config);
+    validate(run);
     FAIL() << "a ring that ends in the middle of a step was accepted";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("buffer_size is 10000"), std::string::npos) << error.what();
   }
   config.buffer_size = 9'999;
   config.train_frequency = 10;
-  EXPECT_THROW(validate(config), Error);
+  EXPECT_THROW(validate(run), Error);
   config.train_frequency = 9;
   config.target_update = 500;
-  EXPECT_THROW(validate(config), Error);
+  EXPECT_THROW(validate(run), Error);
   config.target_update = 501;
-  EXPECT_NO_THROW(validate(config));
+  EXPECT_NO_THROW(validate(run));
 }
 
 }  // namespace

@@ -35,8 +35,4 @@ struct DqnConfig {
 // The published tuned settings for an environment (RL Baselines3 Zoo's hyperparams/dqn.yml), or the defaults above.
 DqnConfig dqn_defaults(std::string_view environment);
 
-// What the settings must satisfy together; each one's own range is checked with its field. Throws Error naming the
-// setting and its value.
-void validate(const DqnConfig& config);
-
 }  // namespace thrt::rl

@@ -38,7 +38,7 @@ class Learner {
  public:
   virtual ~Learner() = default;
 
-  // Environment steps of one iteration, over all environments.
+  // Environment steps of one iteration, over all environments; the same for every length of the run.
   virtual std::int64_t steps_per_iteration() const = 0;
   // Collects experience and learns from it. Adds to `split`, and the episodes that ended to `finished`.
   virtual void iterate(const Position& at, TimeSplit& split, std::vector<EpisodeEnd>& finished) = 0;

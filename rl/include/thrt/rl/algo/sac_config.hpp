@@ -32,8 +32,4 @@ struct SacConfig {
 // The settings for an environment, or the defaults above.
 SacConfig sac_defaults(std::string_view environment);
 
-// What the settings must satisfy together; each one's own range is checked with its field. Throws Error naming the
-// setting and its value.
-void validate(const SacConfig& config);
-
 }  // namespace thrt::rl
