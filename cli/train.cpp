@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -52,6 +53,7 @@ struct Plan {
   rl::RunConfig config;
   std::optional<rl::RunFolder> resumed;
   bool config_changed = false;  // of the resumed run
+  bool end_changed = false;     // it is to go on for longer, or to another mark
 };
 
 Plan plan_resumed(const TrainCommand& command) {
@@ -68,6 +70,7 @@ Plan plan_resumed(const TrainCommand& command) {
   command.settings.refuse_conflicts(
       plan.config, {"total_timesteps", "threads", "backend", "stop_at", "eval_every", "eval_episodes"});
   command.settings.apply(plan.config);
+  plan.end_changed = plan.config.total_timesteps != before.total_timesteps || plan.config.stop_at != before.stop_at;
   plan.config_changed = rl::to_toml(before) != rl::to_toml(plan.config);
   return plan;
 }
@@ -102,12 +105,24 @@ std::int64_t step_of(const std::filesystem::path& checkpoint) {
   return step;
 }
 
+// The evaluation that ended a run at its mark, as its summary tells it, if the run has not gone on since.
+std::optional<nlohmann::json> find_reached(const rl::RunFolder& folder, std::int64_t step) {
+  std::ifstream file(folder.summary_file());
+  const nlohmann::json summary = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!summary.is_object() || !summary.contains("reached")) return std::nullopt;
+  const nlohmann::json& reached = summary["reached"];
+  const bool whole = reached.is_object() && reached.contains("step") && reached["step"] == step &&
+                     reached.contains("mean_return") && reached["mean_return"].is_number();
+  return whole ? std::optional(reached) : std::nullopt;
+}
+
 struct Complete {
   std::string checkpoint;
   std::int64_t step = 0;
+  std::optional<nlohmann::json> reached;
 };
 
-// Where a resumed run stands when no update is left to make. Throws when it is past its new end.
+// Where a resumed run stands when no update is left to make, or it reached what it was to reach. Throws when it is past its new end.
 std::optional<Complete> find_complete(const Plan& plan) {
   if (!plan.resumed) return std::nullopt;
   const auto checkpoint = plan.resumed->latest_checkpoint();
@@ -119,25 +134,33 @@ std::optional<Complete> find_complete(const Plan& plan) {
                 fmt::format("its newest checkpoint is of step {}", step),
                 fmt::format("--total-timesteps {} or more", step + rl::steps_per_iteration(plan.config)));
   }
-  if (total - step >= rl::steps_per_iteration(plan.config)) return std::nullopt;
-  return Complete{checkpoint->string(), step};
+  std::optional<nlohmann::json> reached = find_reached(*plan.resumed, step);
+  const bool goes_on = plan.end_changed || !reached;
+  if (goes_on && total - step >= rl::steps_per_iteration(plan.config)) return std::nullopt;
+  return Complete{checkpoint->string(), step, std::move(reached)};
 }
 
 // Its folder stays as it is: the times in its summary are those of the training.
 void print_complete(const Complete& complete, const Plan& plan, bool json) {
   const std::string run = plan.resumed->path().string();
   if (json) {
-    const nlohmann::ordered_json object = {{"run", run},
-                                           {"checkpoint", complete.checkpoint},
-                                           {"interrupted", false},
-                                           {"step", complete.step},
-                                           {"seconds", 0.0}};
+    nlohmann::ordered_json object = {{"run", run},
+                                     {"checkpoint", complete.checkpoint},
+                                     {"interrupted", false},
+                                     {"step", complete.step},
+                                     {"seconds", 0.0}};
+    if (complete.reached) object["reached"] = *complete.reached;
     fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
-  fmt::print("nothing to do: the run is complete at step {}\nnext: thrust eval {}, or go on with {} or more\n",
-             grouped(complete.step), shell_word(run),
-             fmt::format("--total-timesteps {}", complete.step + rl::steps_per_iteration(plan.config)));
+  const std::string mark =
+      complete.reached ? fmt::format(", where it reached {:.1f}", (*complete.reached)["mean_return"].get<double>())
+                       : std::string();
+  const std::int64_t end = std::max(plan.config.total_timesteps, complete.step);
+  fmt::print("nothing to do: the run is complete at step {}{}\nnext: thrust eval {}, or go on with {}{} or more\n",
+             grouped(complete.step), mark, shell_word(run), complete.reached ? "another --stop-at, or " : "",
+             fmt::format("--total-timesteps {}",
+                         (complete.reached ? end : complete.step) + rl::steps_per_iteration(plan.config)));
 }
 
 rl::RunFolder make_folder(const TrainCommand& command, const rl::RunConfig& config) {

@@ -10,6 +10,7 @@ namespace thrt::cli::test {
 namespace {
 
 using testing::HasSubstr;
+using Arguments = std::vector<std::string>;
 
 class Run : public RunTest {};
 
@@ -231,6 +232,73 @@ TEST_F(Run, EndsAtItsMarkOrSaysThatItDidNot) {
   EXPECT_THAT(missed.err, HasSubstr("error: the run did not reach a mean return of 501\n"));
   EXPECT_THAT(missed.err, HasSubstr("the best of 2 evaluations was"));
   EXPECT_TRUE(fs::exists(work() / "three/checkpoints/step_1024.safetensors"));
+}
+
+TEST_F(Run, OneThatReachedItsMarkIsCompleteUntilItIsGivenMore) {
+  thrust_out(train("4096", {"--run-dir", "one", "--stop-at", "1", "--eval-every", "512", "--eval-episodes", "3"}));
+  const auto before = files();
+  const std::string summary = text_of(work() / "one/summary.json");
+  for (const Arguments& more : {Arguments{}, {"--stop-at", "1"}, {"--total-timesteps", "4096"}}) {
+    Arguments arguments = {"train", "--resume", "one"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    EXPECT_THAT(thrust_out(arguments), HasSubstr("nothing to do: the run is complete at step 512, where it reached "));
+    arguments.push_back("--json");
+    EXPECT_EQ(nlohmann::json::parse(thrust_out(arguments)).at("reached").at("step"), 512);
+  }
+  EXPECT_EQ(files(), before);
+  EXPECT_EQ(text_of(work() / "one/summary.json"), summary);
+
+  EXPECT_EQ(thrust({"train", "--resume", "one", "--stop-at", "501"}).code, 1) << "no return is above 500";
+  EXPECT_TRUE(fs::exists(checkpoint("one", 4096)));
+}
+
+// Resuming makes a run longer, and what is between two steps does not depend on how many there will be.
+TEST_F(Run, OffPolicyOnesTrainGoOnAndEvaluate) {
+  for (const auto& [algorithm, environment] : {std::pair{"dqn", "CartPole-v1"}, {"sac", "Pendulum-v1"}}) {
+    const auto begin = [&, a = algorithm, e = environment](const char* run, const char* steps) {
+      return Arguments{"train",
+                       a,
+                       e,
+                       "--backend",
+                       THRT_TEST_BACKEND,
+                       "--total-timesteps",
+                       steps,
+                       "--run-dir",
+                       run,
+                       "--hidden",
+                       "16,16",
+                       "--learning-starts",
+                       "100",
+                       "--train-frequency",
+                       "4",
+                       "--gradient-steps",
+                       "1",
+                       "--batch-size",
+                       "16",
+                       "--buffer-size",
+                       "300"};
+    };
+    const std::string whole = std::string(algorithm) + "_whole", parts = std::string(algorithm) + "_parts";
+    const std::string out = thrust_out(begin(whole.c_str(), "600"));
+    EXPECT_THAT(out, HasSubstr("done at step 600")) << out;
+    EXPECT_THAT(thrust_out(begin(parts.c_str(), "200")), HasSubstr("done at step 200"));
+    EXPECT_THAT(thrust_out({"train", "--resume", parts}), HasSubstr("or go on with --total-timesteps 300 or more"));
+    EXPECT_THAT(thrust_out({"train", "--resume", parts, "--total-timesteps", "600"}), HasSubstr("done at step 600"));
+    if (std::string(algorithm) == "sac") expect_same_checkpoint(whole, parts, 600);  // dqn's exploration spans the run
+
+    const nlohmann::json json = nlohmann::json::parse(thrust_out({"eval", parts, "--episodes", "2", "--json"}));
+    EXPECT_EQ(json.at("algorithm"), algorithm);
+    EXPECT_EQ(json.at("step"), 600);
+    EXPECT_EQ(json.at("returns").size(), 2U);
+  }
+}
+
+TEST_F(Run, OneThatWouldNeverLearnIsRefused) {
+  const Outcome outcome = thrust({"train", "dqn", "CartPole-v1", "--total-timesteps", "1000"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("error: nothing would be learned in 1000 steps\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("the first update is at step 1024"));
+  EXPECT_TRUE(files().empty());
 }
 
 TEST_F(Run, OtherAlgorithmsAndEnvironmentsTrainAndEvaluate) {
