@@ -15,11 +15,11 @@ double seconds_of(const std::function<void()>& run, std::int64_t runs) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Doubles the number of runs until they last long enough; these runs are the warm-up too.
-std::int64_t runs_of_a_sample(const std::function<void()>& run) {
+// Doubles the number of runs until they last long enough, or `stop` says so; these runs are the warm-up too.
+std::int64_t runs_of_a_sample(const std::function<void()>& run, const std::function<bool()>& stop) {
   constexpr double kSampleSeconds = 1e-3;
   std::int64_t runs = 1;
-  while (seconds_of(run, runs) < kSampleSeconds) runs *= 2;
+  while (!stop() && seconds_of(run, runs) < kSampleSeconds) runs *= 2;
   return runs;
 }
 
@@ -27,7 +27,7 @@ std::int64_t runs_of_a_sample(const std::function<void()>& run) {
 
 Timing measure(const std::function<void()>& run, const MeasureOptions& options) {
   constexpr std::size_t kFewestSamples = 5;
-  const std::int64_t runs = runs_of_a_sample(run);
+  const std::int64_t runs = runs_of_a_sample(run, options.stop);
   std::vector<double> samples;
   double total = 0.0;
   while ((samples.size() < kFewestSamples || total < options.min_seconds) && !options.stop()) {

@@ -13,13 +13,18 @@
 #include <thrt/rl/train/fields.hpp>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -50,9 +55,40 @@ std::vector<std::string> split(const std::string& option, const std::string& tex
     if (parts.back().empty())
       throw Error(fmt::format("{} is '{}'", option, text), "a name between its commas is missing",
                   option == "--backend" ? "--backend cpu,cuda" : "--precision f32,bf16");
+    if (std::count(parts.begin(), parts.end(), parts.back()) > 1) {
+      throw Error(fmt::format("{} is '{}'", option, text), fmt::format("'{}' is in it twice", parts.back()),
+                  "name it once");
+    }
     if (end == text.size()) return parts;
     begin = end + 1;
   }
+}
+
+// As `thrust train` takes it, but for `auto`: a figure says how many threads it is of.
+std::int64_t threads_of(const BenchCommand& command) {
+  constexpr std::int64_t kMost = 1024;
+  const auto threads = rl::parse_whole_number(command.threads);
+  if (threads && *threads >= 1 && *threads <= kMost) return *threads;
+  throw Error(fmt::format("--threads is '{}'", command.threads),
+              fmt::format("it takes a whole number from 1 to {}", kMost), "--threads 2");
+}
+
+// Before minutes of measuring: what cannot be written at their end is said now.
+void require_writable(const std::string& option, const std::optional<std::string>& file) {
+  namespace fs = std::filesystem;
+  if (!file) return;
+  const fs::path folder = fs::path(*file).has_parent_path() ? fs::path(*file).parent_path() : fs::path(".");
+  std::error_code failure;
+  if (fs::is_directory(*file, failure)) {
+    failure = std::make_error_code(std::errc::is_a_directory);
+  } else {
+    failure.clear();
+    if (access(folder.c_str(), W_OK) != 0) failure = {errno, std::generic_category()};
+    if (!failure && !fs::is_directory(folder)) failure = std::make_error_code(std::errc::not_a_directory);
+  }
+  if (!failure) return;
+  throw Error(fmt::format("{}: '{}' cannot be written", option, *file), failure.message(),
+              "a file in a folder that is there and that you may write to");
 }
 
 bench::TargetRequest request_of(const BenchCommand& command) {
@@ -60,7 +96,7 @@ bench::TargetRequest request_of(const BenchCommand& command) {
   if (command.backends) request.backends = split("--backend", *command.backends);
   request.plugins = command.plugins;
   request.precisions = split("--precision", command.precision);
-  request.threads = parse_count("--threads", command.threads, 1);
+  request.threads = threads_of(command);
   return request;
 }
 
@@ -263,7 +299,14 @@ int list_groups(const BenchCommand& command) {
 }
 
 int run_bench(const BenchCommand& command) {
+  let_writes_fail();
+  if (command.list && command.crossover) {
+    throw Error("--list and --crossover exclude each other", "the chart times one thing: PPO's gradient step",
+                "leave one of them out");
+  }
   if (command.list) return list_groups(command);
+  require_writable("--output", command.output);
+  require_writable("--crossover", command.crossover);
   return command.crossover ? run_crossover(command) : run_groups(command);
 }
 

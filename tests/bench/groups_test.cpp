@@ -77,9 +77,12 @@ TEST(Measure, MedianAndMinimumOfRunsOfAKnownLength) {
 }
 
 TEST(Measure, StopsWhenAsked) {
-  std::int64_t asked = 0;
-  const Timing timing = measure([] {}, {.min_seconds = 3600.0, .stop = [&] { return ++asked > 3; }});
-  EXPECT_EQ(timing.samples, 3);
+  int asked = 0;
+  const auto nap = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };  // a sample by itself
+  const Timing timing = measure(nap, {.min_seconds = 3600.0, .stop = [&] { return ++asked > 4; }});
+  EXPECT_EQ(timing.samples, 3) << "one run was the warm-up";
+  const auto never = [] { FAIL() << "it was to stop before the first run"; };
+  EXPECT_EQ(measure(never, {.min_seconds = 3600.0, .stop = [] { return true; }}).samples, 0);
 }
 
 }  // namespace

@@ -90,7 +90,14 @@ TEST_F(Bench, BadInputIsRefused) {
   expect_refused({"ppo", "--backend", "absent"}, "no backend is named 'absent'", "");
   expect_refused({"cartpole_env", "--backend", "absent"}, "no backend is named 'absent'", "");
   expect_refused({"ppo", "--backend", THRT_TEST_BACKEND ","}, "--backend is '" THRT_TEST_BACKEND ",'", "missing");
-  expect_refused({"ppo", "--threads", "0"}, "--threads is '0'", "1 or more");
+  expect_refused({"ppo", "--threads", "0"}, "--threads is '0'", "from 1 to 1024");
+  expect_refused({"ppo", "--threads", "1025"}, "--threads is '1025'", "from 1 to 1024");
+  expect_refused({"ppo", "--threads", "4294967297"}, "--threads is '4294967297'", "from 1 to 1024");
+  expect_refused({"ppo", "--backend", "cpu,cpu"}, "--backend is 'cpu,cpu'", "twice");
+  expect_refused({"--list", "--crossover", "chart.svg"}, "--list and --crossover exclude each other", "");
+  expect_refused({"ppo", "--output", "absent/x.json"}, "--output: 'absent/x.json' cannot be written", "No such file");
+  expect_refused({"ppo", "--output", "."}, "--output: '.' cannot be written", "Is a directory");
+  expect_refused({"--crossover", "absent/x.svg"}, "--crossover: 'absent/x.svg' cannot be written", "No such file");
   expect_refused({"ppo", "--min-time", "0"}, "--min-time is '0'", "above 0");
   expect_refused({"ppo", "--precision", "f33"}, "unknown precision 'f33'", "bf16");
   expect_refused({"ppo", "--crossover", "chart.svg"}, "FILTER and --crossover exclude each other", "");
