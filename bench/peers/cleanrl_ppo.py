@@ -98,7 +98,9 @@ def main():
     torch.manual_seed(CHOSEN.seed)
     torch.use_deterministic_algorithms(True)
     envs = gymnasium.make_vec("CartPole-v1", num_envs=ENVS, vectorization_mode="sync",
-                              wrappers=[gymnasium.wrappers.RecordEpisodeStatistics])
+                              wrappers=[gymnasium.wrappers.RecordEpisodeStatistics],
+                              # As the loop below expects: an environment that ended has begun anew in the same step.
+                              vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP})
     agent = Agent()
     optimiser = torch.optim.Adam(agent.parameters(), lr=RATE, eps=1e-5)
     clock = Clock()

@@ -288,7 +288,9 @@ def vector_env(identifier, number):
 
 def sync_env(identifier, number):
     import gymnasium
-    return gymnasium.make_vec(identifier, num_envs=number, vectorization_mode="sync")
+    # An environment that ended begins anew in the same step, so that every step is one of the task.
+    return gymnasium.make_vec(identifier, num_envs=number, vectorization_mode="sync",
+                              vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP})
 
 
 def cartpole_env_step(_):

@@ -11,7 +11,8 @@ namespace thrt::rl {
 
 A2cConfig a2c_defaults(std::string_view) {
   // RL Baselines3 Zoo, hyperparams/a2c.yml, CartPole-v1: 8 environments, no entropy bonus; it leaves the rest at
-  // Stable-Baselines3's defaults, as here.
+  // Stable-Baselines3's defaults, as here. Its settings for Pendulum-v1 are of no use without the normalised observations
+  // and rewards that they ask for.
   return {};
 }
 

@@ -37,7 +37,7 @@ PpoConfig ppo_defaults(std::string_view environment) {
     config.clip_vloss = false;
     config.norm_adv = true;
     config.ent_coef = 0.0;
-    config.vf_coef = 0.5;
+    config.vf_coef = 1.0;  // Stable-Baselines3's 0.5: its value loss is the squared error, ours (CleanRL's) half of it
     config.max_grad_norm = 0.5;
   }
   if (environment == "Pendulum-v1") {

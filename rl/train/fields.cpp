@@ -46,13 +46,15 @@ const std::array kRunFields = {
           .help = "environment steps, over all environments",
           .pointer = of_run<&RunConfig::total_timesteps>,
           .range = {.low = 1.0, .high = kMostSteps}},
-    Field{.section = "",
-          .name = "checkpoint_every",
-          .help =
-              "environment steps from one checkpoint to the next; auto: a tenth of the run, where that takes 5 seconds",
-          .pointer = of_run<&RunConfig::checkpoint_every>,
-          .range = {.low = 1.0, .high = kMostSteps},
-          .zero_word = "auto"},
+    Field{
+        .section = "",
+        .name = "checkpoint_every",
+        .help =
+            "environment steps from one checkpoint to the next; auto: a tenth of the run, none within 5 seconds of the "
+            "last",
+        .pointer = of_run<&RunConfig::checkpoint_every>,
+        .range = {.low = 1.0, .high = kMostSteps},
+        .zero_word = "auto"},
     Field{.section = "",
           .name = "eval_every",
           .help =

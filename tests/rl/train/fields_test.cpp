@@ -84,6 +84,7 @@ TEST(Fields, CartPolesDefaultsAreTheZoos) {
   EXPECT_EQ(config.clip_coef, 0.2);
   EXPECT_TRUE(config.anneal_clip);
   EXPECT_FALSE(config.clip_vloss);
+  EXPECT_EQ(config.vf_coef, 1.0);  // of half the squared error; Stable-Baselines3's default is 0.5 of the whole
 }
 
 TEST(Fields, TextReadsBackToTheSameValue) {

@@ -8,8 +8,7 @@
 
 namespace thrt::rl {
 
-// Defaults: Mnih et al. 2016 made synchronous, as in Stable-Baselines3's a2c.py; a2c_defaults() has the tuned ones for
-// an environment.
+// Defaults: Mnih et al. 2016 made synchronous, as in Stable-Baselines3's a2c.py.
 struct A2cConfig {
   std::int64_t num_envs = 8;
   std::int64_t num_steps = 5;  // per environment and update
@@ -31,7 +30,7 @@ struct A2cConfig {
   std::int64_t batch_size() const { return num_envs * num_steps; }
 };
 
-// The published tuned settings for an environment (RL Baselines3 Zoo's hyperparams/a2c.yml), or the defaults above.
+// The settings for an environment: as yet those above for each.
 A2cConfig a2c_defaults(std::string_view environment);
 
 // Throws Error naming the hyper-parameter, its value and what it may be.

@@ -32,7 +32,7 @@ struct DqnConfig {
   std::string activation = "relu";  // tanh or relu
 };
 
-// The published tuned settings for an environment (RL Baselines3 Zoo's hyperparams/dqn.yml), or the defaults above.
+// The tuned settings for an environment, where there are any (dqn_algorithm.cpp has their source), or the defaults above.
 DqnConfig dqn_defaults(std::string_view environment);
 
 }  // namespace thrt::rl

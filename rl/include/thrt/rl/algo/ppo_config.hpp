@@ -34,7 +34,7 @@ struct PpoConfig {
   std::int64_t minibatch_size() const { return batch_size() / num_minibatches; }
 };
 
-// The published tuned settings for an environment (RL Baselines3 Zoo's hyperparams/ppo.yml), or the defaults above.
+// The tuned settings for an environment, where there are any (ppo_config.cpp has their sources), or the defaults above.
 PpoConfig ppo_defaults(std::string_view environment);
 
 // Throws Error naming the hyper-parameter, its value and what it may be.

@@ -70,9 +70,9 @@ class VectorEnv {
   virtual void observe(std::span<float> observations) const = 0;
 
   // One step of all with actions [N], or continuous ones [N, A]; each environment has one of the two. A continuous action
-  // beyond its bounds is for the environment to clip, as Gymnasium's do. Ended episodes restart from their own generator, which is not re-seeded.
-  // Throws thrt::Error, with nothing changed, for an action outside the space (or not finite), a wrong count or kind,
-  // or before a reset.
+  // beyond its bounds is for the environment to clip, as Gymnasium's do. Ended episodes restart from their own generator,
+  // which is not re-seeded. Throws thrt::Error, with nothing changed, for an action outside the space (or not finite), a
+  // wrong count or kind, or before a reset.
   virtual void step(std::span<const std::int32_t> actions, StepResult& out) = 0;
   virtual void step(std::span<const float> actions, StepResult& out) = 0;
 
