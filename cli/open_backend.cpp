@@ -3,6 +3,7 @@
 #include "report.hpp"
 
 #include <thrt/error.hpp>
+#include <thrt/runtime/context.hpp>
 
 #include <fmt/format.h>
 
@@ -15,10 +16,20 @@ namespace {
 void require_precision(const SelectedBackend& backend, const std::string& precision) {
   const std::vector<std::string_view> names = precision_names(backend.device().precisions);
   if (std::find(names.begin(), names.end(), precision) != names.end()) return;
+  std::string why = names.empty() ? "it names none" : fmt::format("it has {}", fmt::join(names, ", "));
+  const std::vector<std::string_view> all = precision_names(~0u);
+  const auto known = std::find(all.begin(), all.end(), precision);
+  if (known != all.end()) {
+    try {  // for the backend's own reason
+      const auto value = static_cast<std::uint32_t>(known - all.begin());
+      const Context context(backend.plugin, {.device_index = backend.device_index, .precision = value});
+    } catch (const Error& refusal) {
+      why += fmt::format("; {}", refusal.why());
+    }
+  }
   throw Error(
       fmt::format("backend {} ({}) has no precision '{}'", backend_name(backend), backend.device().name, precision),
-      names.empty() ? "it names none" : fmt::format("it has {}", fmt::join(names, ", ")),
-      names.empty() ? "another backend" : fmt::format("--precision {}", names.front()));
+      why, names.empty() ? "another backend" : fmt::format("--precision {}", names.front()));
 }
 
 }  // namespace

@@ -22,9 +22,6 @@ class ElementwiseGroup {
   ElementwiseGroup(std::int64_t elements, const CompileSettings& settings)
       : elements_(elements), kernels_(*settings.kernels), threads_(settings.threads) {}
 
-  std::int64_t elements() const { return elements_; }
-  bool empty() const { return instructions_.empty(); }
-
   // Whether an op with these operands may join: what the group computes can be read only element by element.
   bool accepts(std::span<const Operand> operands) const;
   // `kind` without value: copies its operand.

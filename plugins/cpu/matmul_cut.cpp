@@ -10,9 +10,9 @@ constexpr double kPartNanoseconds = 10'000;
 
 }  // namespace
 
-MatmulCut cut_matmul(const MatmulPlan& plan, int threads, bool only_columns) {
+MatmulCut cut_matmul(const MatmulPlan& plan, int threads) {
   const MatmulShape& shape = plan.shape;
-  const bool columns = only_columns || plan.cut_columns;
+  const bool columns = plan.cut_columns;
   const std::int64_t length = columns ? shape.n : shape.m;
   const std::int64_t multiple = columns ? plan.column_multiple : plan.row_multiple;
   const std::int64_t units = std::max<std::int64_t>(1, (length + multiple - 1) / multiple);

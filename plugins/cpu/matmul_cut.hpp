@@ -14,7 +14,7 @@ struct MatmulCut {
   std::uint64_t scratch_bytes() const { return plan.workspace * blocks.size(); }
 };
 
-// As many parts as there are threads and as is worth it. `only_columns`: each part has whole columns of C.
-MatmulCut cut_matmul(const MatmulPlan& plan, int threads, bool only_columns = false);
+// As many parts as there are threads and as is worth it.
+MatmulCut cut_matmul(const MatmulPlan& plan, int threads);
 
 }  // namespace thrt::cpu

@@ -36,8 +36,7 @@ inline Quad load_quad(const float* p) {
 void transpose_one_by_one(float* to, std::int64_t to_row, const float* from, std::int64_t from_row, std::int64_t rows,
                           std::int64_t columns) {
   for (std::int64_t j = 0; j < columns; ++j) {
-    // As bytes: they may be pairs of bf16, whose bits no float register should see.
-    for (std::int64_t i = 0; i < rows; ++i) std::memcpy(to + j * to_row + i, from + i * from_row + j, sizeof(float));
+    for (std::int64_t i = 0; i < rows; ++i) to[j * to_row + i] = from[i * from_row + j];
   }
 }
 

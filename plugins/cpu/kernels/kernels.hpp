@@ -1,6 +1,6 @@
 // The vectorised kernels. Each is compiled several times, for the instruction-set levels that x86-64 processors come
-// in, and one set is chosen when a context opens. All levels give the same bits but for matmul, where some fuse
-// multiply and add.
+// in, and one set is chosen when a context opens. All levels give the same bits but for products and convolutions, where
+// some fuse multiply and add.
 #pragma once
 
 #include "adam.hpp"

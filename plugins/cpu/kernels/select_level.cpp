@@ -18,7 +18,7 @@ const Kernels& kernels();
 KernelLevels usable_kernels() {
   KernelLevels found = {{&baseline::kernels(), nullptr, nullptr}, 1};
 #ifdef THRT_CPU_HAS_LEVELS
-  // What -march=x86-64-v3 and -v4 let the compiler use.
+  // Most of what -march=x86-64-v3 and -v4 let the compiler use; all processors with this much have the rest.
   const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                   __builtin_cpu_supports("bmi2");
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
