@@ -62,6 +62,11 @@ def ratio_text(ratio):
     return "–" if ratio is None else f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:.0f}"
 
 
+def ratio_beside(ratio, goal):
+    """A digit more where it takes one to see on which side of the goal the ratio is."""
+    return f"{ratio:.3f}" if goal < 9.995 and abs(ratio / goal - 1.0) < 0.01 else ratio_text(ratio)
+
+
 def quotient(a, b):
     return None if a is None or not b else a / b
 
@@ -94,9 +99,9 @@ def judged(ratio, goal, speedup):
     """A ratio with what its goal says of it."""
     if ratio is None or goal is None:
         return ratio_text(ratio)
-    if speedup:
-        return verdict(f"{ratio_text(ratio)} (≥ {goal['least_speedup']:g})", ratio >= goal["least_speedup"])
-    return verdict(f"{ratio_text(ratio)} (≤ {goal['most_ratio']:g})", ratio <= goal["most_ratio"])
+    limit = goal["least_speedup" if speedup else "most_ratio"]
+    sign, met = ("≥", ratio >= limit) if speedup else ("≤", ratio <= limit)
+    return verdict(f"{ratio_beside(ratio, limit)} ({sign} {limit:g})", met)
 
 
 def throughput_table(data, goals, threads):
@@ -198,7 +203,8 @@ def spread(values, digits=2):
 
 
 def learning_table(results, goals):
-    """Whole runs: the work, then a line for each system and number of threads; the peer's best thread count is compared."""
+    """Whole runs: the work, then a line for each system and number of threads. Judged is the peer's best number of threads
+    against ours with as many; what our best number gives is said beside it."""
     order, by_key = [], {}
     for result in results:
         key = (result["work"], result["system"], result["threads"])
@@ -209,10 +215,9 @@ def learning_table(results, goals):
     for work in order:
         keys = sorted(key for key in by_key if key[0] == work)
         keys.sort(key=lambda key: key[1] != "ours")
-        best = {}
+        took = {}  # by system: seconds by number of threads
         for key in keys:
-            seconds = statistics.median(r["seconds"] for r in by_key[key])
-            best[key[1]] = min(best.get(key[1], seconds), seconds)
+            took.setdefault(key[1], {})[key[2]] = statistics.median(r["seconds"] for r in by_key[key])
         for key in keys:
             runs = by_key[key]
             marks = [r.get("mark_seconds") for r in runs]
@@ -221,17 +226,23 @@ def learning_table(results, goals):
                          spread([r.get("mark_step") for r in runs], 0), spread(marks), reached,
                          spread([r.get("final_return") for r in runs], 1), ""])
         for goal in goals.get("learning", []):
-            if goal["work"] != work or "ours" not in best:
+            if goal["work"] != work or "ours" not in took:
                 continue
             first = next(row for row in rows if row[0] == f"`{work}`" and row[1] == "ours")
             texts = []
-            if goal.get("peer") in best:
-                ratio = best[goal["peer"]] / best["ours"]
-                texts.append(verdict(f"{ratio_text(ratio)} times {goal['peer']} (≥ {goal['least_speedup']:g})",
-                                     ratio >= goal["least_speedup"]))
+            if goal.get("peer") in took:
+                peer = took[goal["peer"]]
+                threads = min(peer, key=peer.get)
+                if threads in took["ours"]:
+                    ratio = peer[threads] / took["ours"][threads]
+                    texts.append(verdict(f"{ratio_text(ratio)} times {goal['peer']} with as many threads"
+                                         f" (≥ {goal['least_speedup']:g})", ratio >= goal["least_speedup"]))
+                more = min(took["ours"], key=took["ours"].get)
+                if more != threads:
+                    texts.append(f"{ratio_text(peer[threads] / took['ours'][more])} times with {more}")
             if "most_seconds" in goal:
-                texts.append(verdict(f"{best['ours']:.2f} s (≤ {goal['most_seconds']:g} s)",
-                                     best["ours"] <= goal["most_seconds"]))
+                least = min(took["ours"].values())
+                texts.append(verdict(f"{least:.2f} s (≤ {goal['most_seconds']:g} s)", least <= goal["most_seconds"]))
             if "most_mark_seconds" in goal:
                 marks = [r["mark_seconds"] for key in keys if key[1] == "ours" for r in by_key[key]
                          if r.get("mark_seconds") is not None]
