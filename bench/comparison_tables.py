@@ -63,8 +63,9 @@ def ratio_text(ratio):
 
 
 def ratio_beside(ratio, goal):
-    """A digit more where it takes one to see on which side of the goal the ratio is."""
-    return f"{ratio:.3f}" if goal < 9.995 and abs(ratio / goal - 1.0) < 0.01 else ratio_text(ratio)
+    """A digit more where it takes one to see on which side of its goal the ratio is."""
+    near = ratio != goal and abs(ratio / goal - 1.0) < 0.01
+    return f"{ratio:.3f}" if near and goal < 9.995 else ratio_text(ratio)
 
 
 def quotient(a, b):
@@ -235,8 +236,8 @@ def learning_table(results, goals):
                 threads = min(peer, key=peer.get)
                 if threads in took["ours"]:
                     ratio = peer[threads] / took["ours"][threads]
-                    texts.append(verdict(f"{ratio_text(ratio)} times {goal['peer']} with as many threads"
-                                         f" (≥ {goal['least_speedup']:g})", ratio >= goal["least_speedup"]))
+                    texts.append(verdict(f"{ratio_beside(ratio, goal['least_speedup'])} times {goal['peer']} with as many "
+                                         f"threads (≥ {goal['least_speedup']:g})", ratio >= goal["least_speedup"]))
                 more = min(took["ours"], key=took["ours"].get)
                 if more != threads:
                     texts.append(f"{ratio_text(peer[threads] / took['ours'][more])} times with {more}")
@@ -251,10 +252,12 @@ def learning_table(results, goals):
                     texts.append(verdict(f"mark after {middle:.2f} s (≤ {goal['most_mark_seconds']:g} s)",
                                          middle <= goal["most_mark_seconds"]))
             if "most_process_seconds" in goal:
-                found = [r["process_seconds"] for key in keys for r in by_key[key] if r.get("process_seconds")]
+                timed = [r for key in keys for r in by_key[key] if r.get("process_seconds")]
+                found = [r["process_seconds"] for r in timed]
                 limit = goal["most_process_seconds"]
                 texts.append(verdict(f"whole process {spread(found)} s (≤ {limit:g} s)",
-                                     bool(found) and statistics.median(found) <= limit))
+                                     bool(found) and statistics.median(found) <= limit
+                                     and all(r["mark_seconds"] is not None for r in timed)))
             first[8] = ", ".join(texts)
     header = ["work", "system", "threads", "seconds", "mark at step", "mark after s", "reached", "final return", "goal"]
     return markdown(header, rows, ["---", "---"] + ["---:"] * 6 + ["---"]) if rows else ""

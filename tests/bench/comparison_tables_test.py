@@ -80,6 +80,12 @@ class ThroughputTable(unittest.TestCase):
 
 
 class LearningTable(unittest.TestCase):
+    def test_a_ratio_near_its_goal_shows_on_which_side_it_is(self):
+        goal = {"least_speedup": 1.6}
+        self.assertEqual(tables.judged(1.598, goal, True), "1.598 (≥ 1.6) **missed**")
+        self.assertEqual(tables.judged(1.5, goal, True), "1.50 (≥ 1.6) **missed**")
+        self.assertEqual(tables.judged(1.053, {"most_ratio": 1.05}, False), "1.053 (≤ 1.05) **missed**")
+
     def test_as_many_threads_and_marks_are_judged(self):
         def ran(system, seconds, threads=1, **more):
             return {"work": "task", "system": system, "threads": threads, "seconds": seconds, "mark": 475, "seed": 1,
@@ -99,6 +105,11 @@ class LearningTable(unittest.TestCase):
                "mark_seconds": 0.5, "final_return": 500.0}
         table = tables.learning_table([{**ran, "process_seconds": 0.8}, {**ran, "process_seconds": 1.5}], goals)
         self.assertEqual(cells(table, ["`task`"])[8], "whole process 1.15 (0.80–1.50) s (≤ 1 s) **missed**")
+        table = tables.learning_table([{**ran, "process_seconds": 0.8},
+                                       {**ran, "process_seconds": 0.9, "mark_step": None, "mark_seconds": None}], goals)
+        self.assertEqual(cells(table, ["`task`"])[6], "1 of 2")
+        self.assertEqual(cells(table, ["`task`"])[8], "whole process 0.85 (0.80–0.90) s (≤ 1 s) **missed**",
+                         "a seed that did not get there is not left out")
 
 
 class Text(unittest.TestCase):
