@@ -105,14 +105,16 @@ std::int64_t step_of(const std::filesystem::path& checkpoint) {
   return step;
 }
 
-// The evaluation that ended a run at its mark, as its summary tells it, if the run has not gone on since.
-std::optional<nlohmann::json> find_reached(const rl::RunFolder& folder, std::int64_t step) {
+// The evaluation that ended a run at its mark, as its summary tells it, if the run has not gone on since and the mark is
+// still that or a lower one.
+std::optional<nlohmann::json> find_reached(const rl::RunFolder& folder, std::int64_t step, double stop_at) {
   std::ifstream file(folder.summary_file());
   const nlohmann::json summary = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!summary.is_object() || !summary.contains("reached")) return std::nullopt;
   const nlohmann::json& reached = summary["reached"];
   const bool whole = reached.is_object() && reached.contains("step") && reached["step"] == step &&
-                     reached.contains("mean_return") && reached["mean_return"].is_number();
+                     reached.contains("mean_return") && reached["mean_return"].is_number() &&
+                     reached["mean_return"].get<double>() >= stop_at;
   return whole ? std::optional(reached) : std::nullopt;
 }
 
@@ -134,7 +136,7 @@ std::optional<Complete> find_complete(const Plan& plan) {
                 fmt::format("its newest checkpoint is of step {}", step),
                 fmt::format("--total-timesteps {} or more", step + rl::steps_per_iteration(plan.config)));
   }
-  std::optional<nlohmann::json> reached = find_reached(*plan.resumed, step);
+  std::optional<nlohmann::json> reached = find_reached(*plan.resumed, step, plan.config.stop_at);
   const bool goes_on = plan.end_changed || !reached;
   if (goes_on && total - step >= rl::steps_per_iteration(plan.config)) return std::nullopt;
   return Complete{checkpoint->string(), step, std::move(reached)};

@@ -19,6 +19,21 @@ def section_of(page, command):
     return match.group(0) if match else ""
 
 
+def hyper_parameter_problems(binary, section):
+    """The column that says which algorithms an option is of, against what the help of each algorithm lists."""
+    algorithms = ("ppo", "a2c", "dqn", "sac")
+    offered = {name: set(OPTION.findall(help_of(binary, "train", name))) for name in algorithms}
+    rows = re.findall(r"^\| (`--[^|]*`) \| (all|`[^|]*`) \| [^|]+ \|$", section, re.MULTILINE)
+    problems = [] if len(rows) > 20 else [f"the table of hyper-parameters was not understood: {rows}"]
+    for options, of in rows:
+        described = set(algorithms) if of == "all" else set(re.findall(r"`([a-z0-9]+)`", of))
+        for option in OPTION.findall(options):
+            real = {name for name in algorithms if option in offered[name]}
+            if real != described:
+                problems.append(f"{option} is of {sorted(real)}, not of {sorted(described)}")
+    return problems
+
+
 def main():
     binary, page_file = sys.argv[1:]
     page = pathlib.Path(page_file).read_text(encoding="utf-8")
@@ -28,6 +43,8 @@ def main():
         described = set(OPTION.findall(section_of(page, command)))
         if command == "train" and len(offered) < 20:
             problems.append(f"the help of train was not understood: {sorted(offered)}")
+        if command == "train":
+            problems += hyper_parameter_problems(binary, section_of(page, command))
         problems += [f"thrust {command}: {name} is not described" for name in sorted(offered - described)]
         problems += [f"thrust {command}: there is no {name}" for name in sorted(described - offered - {"--help"})]
     for problem in problems:
