@@ -41,10 +41,4 @@ std::int64_t steps_per_iteration(const RunConfig& config) {
   return algorithm_of(config).steps_per_iteration(config);
 }
 
-void Learner::load_state(std::string_view bytes) {
-  if (bytes.empty()) return;
-  throw Error("the checkpoint holds a state that this algorithm does not have", {},
-              "resume with the thrust that wrote it");
-}
-
 }  // namespace thrt::rl

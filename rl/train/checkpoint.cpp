@@ -15,7 +15,6 @@ namespace {
 // Raised when a checkpoint's meaning changes; older readers then refuse it instead of misreading it.
 constexpr const char* kFormat = "1";
 constexpr const char* kEnvironmentTensor = "train/environment";
-constexpr const char* kLearnerTensor = "train/learner";  // when there is anything in it
 constexpr const char* kReturnsTensor = "train/recent_returns";
 constexpr const char* kLengthsTensor = "train/recent_lengths";
 
@@ -97,10 +96,6 @@ void save_checkpoint(const std::filesystem::path& path, const RunConfig& config,
   }
   add_vector(file, kEnvironmentTensor, io::TensorDType::kU8,
              std::span(reinterpret_cast<const std::uint8_t*>(state.environment.data()), state.environment.size()));
-  if (!state.learner.empty()) {
-    add_vector(file, kLearnerTensor, io::TensorDType::kU8,
-               std::span(reinterpret_cast<const std::uint8_t*>(state.learner.data()), state.learner.size()));
-  }
   add_vector(file, kReturnsTensor, io::TensorDType::kF64, std::span<const double>(state.recent_returns));
   add_vector(file, kLengthsTensor, io::TensorDType::kF64, std::span<const double>(state.recent_lengths));
   file.metadata = {{"thrust.format", kFormat},
@@ -138,10 +133,6 @@ TrainingState state_of_checkpoint(const io::SafeTensors& file, const std::string
   state.recent_lengths = vector_of<double>(file, source, kLengthsTensor, io::TensorDType::kF64);
   const std::vector<char> environment = vector_of<char>(file, source, kEnvironmentTensor, io::TensorDType::kU8);
   state.environment.assign(environment.begin(), environment.end());
-  if (file.find(kLearnerTensor) != nullptr) {
-    const std::vector<char> learner = vector_of<char>(file, source, kLearnerTensor, io::TensorDType::kU8);
-    state.learner.assign(learner.begin(), learner.end());
-  }
   for (const StateSlot& slot : slots) {
     const io::TensorView& tensor = required_tensor(file, source, slot.name);
     if (tensor.dtype == io::tensor_dtype(slot.type.dtype) && tensor.shape == dims_of(slot.type)) continue;

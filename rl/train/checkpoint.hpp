@@ -21,7 +21,6 @@ struct TrainingState {
   std::vector<double> recent_returns;  // of the last episodes, oldest first
   std::vector<double> recent_lengths;
   std::string environment;  // VectorEnv::save_state()
-  std::string learner;      // Learner::save_state()
 };
 
 void save_checkpoint(const std::filesystem::path& path, const RunConfig& config, const TrainingState& state,

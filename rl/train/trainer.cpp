@@ -99,7 +99,6 @@ class Training {
       state_ = load_checkpoint(*checkpoint, config_, learner_->buffers(), LoadPurpose::kResume);
       require_whole_iterations(*checkpoint);
       learner_->environment().load_state(state_.environment);
-      learner_->load_state(state_.learner);
       result_.checkpoint = checkpoint->string();
       note(fmt::format("resumed from {} at step {}", checkpoint->string(), state_.step));
     } else {
@@ -166,7 +165,6 @@ class Training {
 
   void save() {
     state_.environment = learner_->environment().save_state();
-    state_.learner = learner_->save_state();
     const std::filesystem::path path = folder_.checkpoint_file(state_.step);
     log_->flush();
     save_checkpoint(path, config_, state_, learner_->buffers());

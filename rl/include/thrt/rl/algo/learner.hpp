@@ -1,4 +1,5 @@
-// What every algorithm is to the trainer: something that advances in iterations and whose whole state can be saved.
+// What every algorithm is to the trainer: something that advances in iterations, and all of whose state lies in state slots
+// and the environment, where a checkpoint finds it.
 #pragma once
 
 #include <thrt/rl/env/vector_env.hpp>
@@ -8,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace thrt::rl {
@@ -49,10 +49,6 @@ class Learner {
   virtual BufferSet& buffers() = 0;
   // Call after environment() was reset or its state loaded.
   virtual void environment_changed() = 0;
-  // What the learner itself holds on the host and later iterations depend on, as bytes for a checkpoint; state slots on
-  // the device are saved anyway. load_state() throws Error, with nothing changed, for bytes of another kind.
-  virtual std::string save_state() const { return {}; }
-  virtual void load_state(std::string_view bytes);
   // All that were compiled.
   virtual std::vector<Executable> executables() const = 0;
 };
