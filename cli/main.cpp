@@ -65,7 +65,8 @@ int main(int argc, char** argv) {
     return thrt::report_failure(error);
   } catch (const std::bad_alloc&) {
     return thrt::report_failure(thrt::Error(
-        "out of memory", {}, "fewer environments, shorter rollouts or a smaller network", thrt::ErrorKind::kRun));
+        "out of memory", {}, "fewer environments, shorter rollouts, a smaller --buffer-size or a smaller network",
+        thrt::ErrorKind::kRun));
   } catch (const std::system_error& failure) {
     return thrt::report_failure(thrt::Error(failure.what(), "the system refused it", "check disk space and permissions",
                                             thrt::ErrorKind::kRun));

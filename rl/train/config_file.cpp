@@ -121,6 +121,14 @@ class ConfigReader {
            std::any_of(fields.begin(), fields.end(), [&](const Field& field) { return field.section == name; });
   }
 
+  Error unknown_table(const toml::key& key) const {
+    const std::vector<std::string> names = algorithm_names();  // each has a table
+    const std::string nearest = nearest_name(key.str(), names);
+    return Error(fmt::format("{}unknown table '{}'", where(key.source()), key.str()),
+                 fmt::format("tables: {}", fmt::join(names, ", ")),
+                 nearest.empty() ? "remove it" : fmt::format("the nearest is '{}'", nearest));
+  }
+
   Error unknown_key(std::string_view section, const toml::key& key) const {
     std::vector<std::string> names;
     std::vector<std::string> places;
@@ -147,7 +155,8 @@ class ConfigReader {
     const auto fields = run_fields();
     const auto field = std::find_if(fields.begin(), fields.end(),
                                     [&](const Field& f) { return f.section == section && f.name == key.str(); });
-    if (field == fields.end()) throw unknown_key(section, key);
+    if (field == fields.end())
+      throw section.empty() && node.is_table() ? unknown_table(key) : unknown_key(section, key);
     // Words and sizes are strings; from there on the rules are those of the command line.
     const auto text = node.value<std::string>();
     const bool takes_text = text && !(field->zero_word.empty() && field->infinity_word.empty());
