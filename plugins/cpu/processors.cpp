@@ -78,17 +78,19 @@ std::string processor_name() {
   return name.empty() ? "processor" : name;
 }
 
-void move_to_another_processor(int from, int distance) {
-  cpu_set_t all;
-  CPU_ZERO(&all);
-  if (sched_getaffinity(0, sizeof all, &all) != 0) return;
+int processor_at(int distance) {
   const std::vector<int> allowed = allowed_processors();
-  const auto place = std::find(allowed.begin(), allowed.end(), from);
-  if (place == allowed.end()) return;
-  const auto next = static_cast<std::size_t>(place - allowed.begin() + distance) % allowed.size();
-  cpu_set_t one;
+  const auto here = std::find(allowed.begin(), allowed.end(), sched_getcpu());
+  if (here == allowed.end()) return -1;
+  return allowed[static_cast<std::size_t>(here - allowed.begin() + distance) % allowed.size()];
+}
+
+void begin_on(int processor) {
+  cpu_set_t all, one;
+  CPU_ZERO(&all);
+  if (processor < 0 || sched_getaffinity(0, sizeof all, &all) != 0) return;
   CPU_ZERO(&one);
-  CPU_SET(allowed[next], &one);
+  CPU_SET(processor, &one);
   if (sched_setaffinity(0, sizeof one, &one) == 0) sched_setaffinity(0, sizeof all, &all);
 }
 

@@ -12,9 +12,10 @@ std::string processor_name();
 // container's quota kept, and 8 at most, for the programs here seldom gain by more.
 int default_threads();
 
-// Puts the calling thread on the `distance`-th processor after `from` of those that it may use, and then lets it go where
-// the system likes. Left alone, Linux may start a thread where its starter runs, and take milliseconds to part two
-// threads that wait for each other without sleeping.
-void move_to_another_processor(int from, int distance);
+// The `distance`-th processor after the one that the calling thread is on, of those that it may use; or -1.
+int processor_at(int distance);
+// Puts the calling thread on a processor, and then lets it go where the system likes. Left alone, Linux may start a
+// thread where its starter runs, and take milliseconds to part two threads that wait for each other without sleeping.
+void begin_on(int processor);
 
 }  // namespace thrt::cpu

@@ -86,10 +86,10 @@ void Team::grow_to(int lanes) {
     Worker& worker = *workers_.back();
     const auto lane = static_cast<int>(workers_.size());
     const SignalsBlocked blocked;
-    const int starter = sched_getcpu();
+    const int processor = processor_at(lane);
     try {
-      worker.thread = std::thread([this, &worker, lane, starter] {
-        move_to_another_processor(starter, lane);
+      worker.thread = std::thread([this, &worker, lane, processor] {
+        begin_on(processor);
         work(worker, lane);
       });
     } catch (...) {
