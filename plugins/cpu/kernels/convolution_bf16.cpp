@@ -13,9 +13,13 @@ namespace {
 
 struct Bf16Pairs {
   static Vector add(Vector sum, float a, Vector b) {
+    // Loaded and stored as what may lie anywhere: cast, GCC 12 takes a Vector in memory for aligned.
     const auto spread = reinterpret_cast<__m512bh>(_mm512_set1_ps(a));
-    return reinterpret_cast<Vector>(
-        _mm512_dpbf16_ps(reinterpret_cast<__m512>(sum), spread, reinterpret_cast<__m512bh>(b)));
+    const auto column = reinterpret_cast<__m512bh>(_mm512_loadu_ps(reinterpret_cast<const float*>(&b)));
+    const __m512 before = _mm512_loadu_ps(reinterpret_cast<const float*>(&sum));
+    Vector after;
+    _mm512_storeu_ps(reinterpret_cast<float*>(&after), _mm512_dpbf16_ps(before, spread, column));
+    return after;
   }
 };
 
