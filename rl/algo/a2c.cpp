@@ -1,16 +1,15 @@
 #include <thrt/rl/algo/a2c.hpp>
 
 #include <thrt/error.hpp>
-#include <thrt/graph/autodiff.hpp>
 #include <thrt/graph/tensor_ops.hpp>
 #include <thrt/nn/layers.hpp>
 #include <thrt/nn/optimisers.hpp>
 
+#include "rl/algo/gradient_step.hpp"
 #include "rl/algo/on_policy_learner.hpp"
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -54,9 +53,7 @@ void add_gradient_step(Graph& graph, const A2cConfig& config, const PolicySpaces
   if (config.ent_coef != 0.0) loss = loss - config.ent_coef * entropy;  // else its gradient need not be computed
 
   const std::vector<std::string> weights = nn::parameters(graph, "agent");
-  const std::vector<Tensor> slopes = gradients(loss, nn::values(graph, weights));
-  const nn::ClippedGradients clipped = nn::clip_by_global_norm(
-      slopes, config.max_grad_norm > 0.0 ? config.max_grad_norm : std::numeric_limits<double>::infinity());
+  const nn::ClippedGradients clipped = clipped_gradients(loss, nn::values(graph, weights), config.max_grad_norm);
   update_weights(graph, config, weights, clipped.gradients, learning_rate);
   graph.output("metrics", stacked({policy_loss, value_loss, entropy, loss, clipped.norm}));
 }

@@ -116,11 +116,4 @@ Tensor normalised(Tensor x) {
   return centred / (deviation + 1e-8);
 }
 
-Tensor stacked(const std::vector<Tensor>& scalars) {
-  std::vector<Tensor> rows;
-  rows.reserve(scalars.size());
-  for (const Tensor value : scalars) rows.push_back(reshape(value, {1}));
-  return concat(rows, 0);
-}
-
 }  // namespace thrt::rl

@@ -8,6 +8,7 @@
 #include <thrt/nn/optimisers.hpp>
 #include <thrt/rl/buffer/replay.hpp>
 
+#include "rl/algo/gradient_step.hpp"
 #include "rl/algo/off_policy_graphs.hpp"
 
 #include <cmath>
@@ -68,7 +69,7 @@ Tensor gradient_step(Graph& graph, const DqnConfig& config, const PolicySpaces& 
 
   const nn::ClippedGradients clipped = clipped_gradients(loss, nn::values(graph, weights), config.max_grad_norm);
   nn::adam(graph, weights, clipped.gradients, learning_rate, {.eps = config.adam_eps});
-  return stacked_metrics({loss, mean(taken), clipped.norm});
+  return stacked({loss, mean(taken), clipped.norm});
 }
 
 Tensor rate_input(Graph& graph) {

@@ -1,14 +1,12 @@
 #include "rl/algo/off_policy_graphs.hpp"
 
 #include <thrt/error.hpp>
-#include <thrt/graph/autodiff.hpp>
 #include <thrt/graph/repeat.hpp>
 #include <thrt/graph/tensor_ops.hpp>
 
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 namespace thrt::rl {
 
@@ -33,18 +31,6 @@ void move_towards(Graph& graph, std::string_view target, std::string_view source
     const Tensor goal = graph.current(from), now = graph.current(name);
     graph.update(name, rate == 1.0 ? goal : rate * goal + (1.0 - rate) * now);
   }
-}
-
-nn::ClippedGradients clipped_gradients(Tensor loss, std::span<const Tensor> sources, double max_norm) {
-  const std::vector<Tensor> slopes = gradients(loss, sources);
-  return nn::clip_by_global_norm(slopes, max_norm > 0.0 ? max_norm : std::numeric_limits<double>::infinity());
-}
-
-Tensor stacked_metrics(std::span<const Tensor> values) {
-  std::vector<Tensor> rows;
-  rows.reserve(values.size());
-  for (const Tensor value : values) rows.push_back(reshape(value, {1}));
-  return concat(rows, 0);
 }
 
 Experience experience_input(Graph& graph, std::int64_t envs, std::int64_t observation_size) {

@@ -3,14 +3,12 @@
 
 #include <thrt/graph/graph.hpp>
 #include <thrt/nn/layers.hpp>
-#include <thrt/nn/optimisers.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace thrt::rl {
 
@@ -23,15 +21,6 @@ Tensor uniform_mlp(Tensor x, const std::string& name, std::span<const std::int64
 // Sets the states under scope `target` to rate * source + (1 - rate) * target, each from the state of the same name
 // under scope `source` (Polyak averaging; a copy when rate is 1). All must be in the graph, layer for layer.
 void move_towards(Graph& graph, std::string_view target, std::string_view source, double rate);
-
-// The gradients of a loss, their global norm clipped to max_norm; 0: not clipped.
-nn::ClippedGradients clipped_gradients(Tensor loss, std::span<const Tensor> sources, double max_norm);
-
-// Rank-0 values as one vector.
-Tensor stacked_metrics(std::span<const Tensor> values);
-inline Tensor stacked_metrics(std::initializer_list<Tensor> values) {
-  return stacked_metrics(std::span<const Tensor>(values.begin(), values.size()));
-}
 
 // What one step of N environments gave, as the host uploads it in one piece: "experience" f32[N, 2D + 2].
 struct Experience {

@@ -1,15 +1,14 @@
 #include <thrt/rl/algo/ppo.hpp>
 
-#include <thrt/graph/autodiff.hpp>
 #include <thrt/graph/repeat.hpp>
 #include <thrt/graph/tensor_ops.hpp>
 #include <thrt/nn/layers.hpp>
 #include <thrt/nn/optimisers.hpp>
 #include <thrt/nn/random.hpp>
 
+#include "rl/algo/gradient_step.hpp"
 #include "rl/algo/on_policy_learner.hpp"
 
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -73,9 +72,7 @@ Tensor gradient_step(Graph& graph, const PpoConfig& config, const PolicySpaces& 
   const Tensor clip_fraction = mean(cast(less(broadcast_to(clip, ratio.shape()), abs(ratio - 1.0)), kF32));
 
   const std::vector<std::string> weights = nn::parameters(graph, kAgent);
-  const std::vector<Tensor> slopes = gradients(loss, nn::values(graph, weights));
-  const nn::ClippedGradients clipped = nn::clip_by_global_norm(
-      slopes, config.max_grad_norm > 0.0 ? config.max_grad_norm : std::numeric_limits<double>::infinity());
+  const nn::ClippedGradients clipped = clipped_gradients(loss, nn::values(graph, weights), config.max_grad_norm);
   nn::adam(graph, weights, clipped.gradients, learning_rate, {.eps = config.adam_eps});
 
   return stacked({policy_loss, critic_loss, entropy, loss, approx_kl, clip_fraction, clipped.norm});

@@ -8,6 +8,7 @@
 #include <thrt/rl/algo/sac_policy.hpp>
 #include <thrt/rl/buffer/replay.hpp>
 
+#include "rl/algo/gradient_step.hpp"
 #include "rl/algo/off_policy_graphs.hpp"
 
 #include <cmath>
@@ -139,7 +140,7 @@ Tensor gradient_step(Graph& graph, const SacConfig& config, const SacSpaces& spa
   nn::adam(graph, actor_weights, actor_step.gradients, learning_rate, {.eps = config.adam_eps, .name = "adam_actor"});
 
   move_targets(graph, config.tau);
-  return stacked_metrics({critic_loss, actor_loss, alpha, -mean_log_prob, mean(values.least()), critic_step.norm});
+  return stacked({critic_loss, actor_loss, alpha, -mean_log_prob, mean(values.least()), critic_step.norm});
 }
 
 }  // namespace

@@ -75,7 +75,4 @@ Graph actor_critic_value_graph(const std::string& name, const ActorCriticShape& 
 // To mean 0 and (sample) standard deviation 1, as CleanRL and Stable-Baselines3 do in each minibatch.
 Tensor normalised(Tensor x);
 
-// Values of rank 0 as one vector.
-Tensor stacked(const std::vector<Tensor>& scalars);
-
 }  // namespace thrt::rl
