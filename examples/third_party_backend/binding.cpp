@@ -6,18 +6,6 @@ namespace thrt_opencl {
 
 using namespace thrt;
 
-namespace {
-
-// Work-groups of 64, smaller where that leaves compute units without any.
-std::size_t local_size(std::int64_t work_items, std::uint32_t compute_units) {
-  if (work_items == 1) return 1;
-  std::size_t local = 64;
-  while (local > 8 && static_cast<std::size_t>(work_items) < local * compute_units * 2) local /= 2;
-  return local;
-}
-
-}  // namespace
-
 Binding::Binding(Device& device, const KernelCache& cache, const Executable& executable,
                  std::span<const sdk::SlotRegion> slots)
     : device_(device),
@@ -83,8 +71,8 @@ Binding::Command Binding::launch(const KernelCache& cache, const emit::Kernel& k
                                  const std::vector<Region>& values) const {
   Command command;
   command.kernel = cache.make(kernel.text);
-  command.local = local_size(kernel.work_items, device_.info.compute_units);
-  command.global = (static_cast<std::size_t>(kernel.work_items) + command.local - 1) / command.local * command.local;
+  command.local = kernel.group_size;
+  command.global = static_cast<std::size_t>(kernel.groups) * kernel.group_size;
   cl_uint place = 0;
   for (const emit::Argument& argument : kernel.arguments) {
     const Region& region = values[argument.value];

@@ -24,24 +24,29 @@ inline emit::Dialect host_dialect() {
   d.name = "C++";
   d.preamble =
       "#include <cmath>\n#include <cstring>\n#include <utility>\n"
-      "static thread_local unsigned long long thrt_item;\n"
-      "static float thrt_bits(unsigned bits) { float x; std::memcpy(&x, &bits, 4); return x; }\n"
+      "static thread_local unsigned thrt_group, thrt_item;\n"
+      "static float thrt_float_of(unsigned bits) { float x; std::memcpy(&x, &bits, 4); return x; }\n"
+      "static unsigned thrt_bits_of(float x) { unsigned bits; std::memcpy(&bits, &x, 4); return bits; }\n"
       "template <class... A, std::size_t... I>\n"
-      "void thrt_run(void (*f)(A...), void** a, unsigned long long n, std::index_sequence<I...>) {\n"
-      "  for (thrt_item = 0; thrt_item < n; ++thrt_item) f((A)a[I]...);\n}\n"
+      "void thrt_run(void (*f)(A...), void** a, unsigned groups, unsigned size, std::index_sequence<I...>) {\n"
+      "  for (thrt_group = 0; thrt_group < groups; ++thrt_group) {\n"
+      "    for (thrt_item = 0; thrt_item < size; ++thrt_item) f((A)a[I]...);\n  }\n}\n"
       "template <class... A>\n"
-      "void thrt_run(void (*f)(A...), void** a, unsigned long long n) {\n"
-      "  thrt_run(f, a, n, std::make_index_sequence<sizeof...(A)>());\n}\n";
+      "void thrt_run(void (*f)(A...), void** a, unsigned groups, unsigned size) {\n"
+      "  thrt_run(f, a, groups, size, std::make_index_sequence<sizeof...(A)>());\n}\n";
   d.kernel = "static void";
   d.function = "static inline";
-  d.work_item = "thrt_item";
+  d.group = "thrt_group";
+  d.item = "thrt_item";
   d.i32 = "int";
   d.u32 = "unsigned";
   d.u8 = "unsigned char";
+  d.u16 = "unsigned short";
   d.i64 = "long long";
   d.u64 = "unsigned long long";
   d.float_suffix = "f";
-  d.bits_to_float = "thrt_bits";
+  d.bits_to_float = "thrt_float_of";
+  d.float_to_bits = "thrt_bits_of";
   d.fused = "fmaf";
   return d;
 }
@@ -75,8 +80,8 @@ class HostKernels {
     for (const auto& [text, kernel] : kernels_) distinct.push_back(&kernel);
     std::string text = emit::translation_unit(host_dialect(), distinct);
     for (const emit::Kernel* kernel : distinct) {
-      text += "extern \"C\" void run_" + kernel->name + "(void** a, unsigned long long n) { thrt_run(" + kernel->name +
-              ", a, n); }\n";
+      text += "extern \"C\" void run_" + kernel->name + "(void** a, unsigned g, unsigned s) { thrt_run(" +
+              kernel->name + ", a, g, s); }\n";
     }
     const std::string base = ::testing::TempDir() + "thrt_emit_" + std::to_string(getpid());
     std::ofstream(base + ".cpp") << text;
@@ -89,7 +94,7 @@ class HostKernels {
     std::remove((base + ".cpp").c_str());
   }
 
-  // Inputs by slot name; all written slots come back. Work-items beyond the kernel's are run too, as a device may.
+  // Inputs by slot name; all written slots come back.
   std::map<std::string, Bytes> run(const Program& program, const std::map<std::string, Bytes>& inputs) const {
     const sdk::ProgramView view(*program.raw);
     const sdk::MemoryPlan plan = sdk::plan_memory(view, program.plan.memory_steps());
@@ -120,8 +125,8 @@ class HostKernels {
           EXPECT_NE(arguments.back(), nullptr) << kernel.text;
         }
         const auto run =
-            reinterpret_cast<void (*)(void**, unsigned long long)>(dlsym(library_, ("run_" + kernel.name).c_str()));
-        run(arguments.data(), static_cast<unsigned long long>(kernel.work_items + 3));
+            reinterpret_cast<void (*)(void**, unsigned, unsigned)>(dlsym(library_, ("run_" + kernel.name).c_str()));
+        run(arguments.data(), static_cast<unsigned>(kernel.groups), kernel.group_size);
       }
     }
     for (const sdk::PlanCopy& copy : plan.final_copies) std::memcpy(address(copy.to), address(copy.from), copy.bytes);

@@ -52,6 +52,8 @@ class Body {
       wide_ = wide_ || is_large(value);
       for (const std::uint32_t operand : producers.of(value)->operands()) wide_ = wide_ || is_large(operand);
     }
+    if (wide_ && dialect.i64.empty())
+      throw sdk::Error(THRT_UNSUPPORTED, "a kernel over 2^31 elements or more is not printed in " + dialect.name);
   }
 
   Variables variables;
@@ -172,7 +174,7 @@ class Body {
   std::string choose(ir::DType dtype, const std::vector<std::string>& conditions, Then&& then, Otherwise&& otherwise) {
     if (conditions.empty()) return then();
     const std::string t = name("t");
-    line(register_type(d_, dtype) + " " + t + ";");
+    line(variable_type(d_, dtype) + " " + t + ";");
     block("if (" + all(conditions) + ")", [&] { line(t + " = " + then() + ";"); });
     block("else", [&] { line(t + " = " + otherwise() + ";"); });
     return t;
@@ -180,15 +182,15 @@ class Body {
 
   std::string assigned(ir::DType dtype, const std::string& expression) {
     const std::string t = name("t");
-    line("const " + register_type(d_, dtype) + " " + t + " = " + expression + ";");
+    line("const " + variable_type(d_, dtype) + " " + t + " = " + expression + ";");
     return t;
   }
   std::string argument(std::uint32_t value) {
     for (std::size_t i = 0; i < read.size(); ++i) {
-      if (read[i] == value) return "a" + std::to_string(i);
+      if (read[i] == value) return "@a" + std::to_string(i);
     }
     read.push_back(value);
-    return "a" + std::to_string(read.size() - 1);
+    return "@a" + std::to_string(read.size() - 1);
   }
 
  private:
@@ -238,9 +240,7 @@ class Body {
     const ir::DType dtype = program_.type(value).dtype;
     const std::string array = argument(value);
     if (std::find(own_.begin(), own_.end(), flat) == own_.end()) read_elsewhere.insert(value);
-    std::string expression = array + "[" + variables.text(flat) + "]";
-    if (dtype == ir::DType::kBool) expression += " != 0";
-    return assigned(dtype, expression);
+    return assigned(dtype, from_memory(d_, dtype, array + "[" + variables.text(flat) + "]", functions));
   }
 
   inline std::string computed(const sdk::OpView& op, const Indices& at);
@@ -260,18 +260,24 @@ class Body {
   inline std::string conv2d_grad_filter(const sdk::OpView& op, const Indices& at);
   inline std::string random_word(const sdk::OpView& op, const Indices& at);
 
-  // Declares a variable that loops add to.
+  // Declares a variable that loops add to: an f32 for sums of f16 and bf16.
   std::string accumulator(ir::DType dtype, const std::string& start) {
     const std::string t = name("s");
-    line(register_type(d_, dtype) + " " + t + " = " + start + ";");
+    line(variable_type(d_, dtype) + " " + t + " = " + start + ";");
     return t;
   }
   void add_product(const std::string& sum, const std::string& x, const std::string& y) {
     line(sum + " = " + call(d_.fused, {x, y, sum}) + ";");
   }
   void add_to(ir::DType dtype, const std::string& sum, const std::string& x) {
+    if (is_half(dtype)) dtype = ir::DType::kF32;
     const std::string both[] = {sum, x};
     line(sum + " = " + scalar(d_, ir::OpKind::ADD, dtype, dtype, both, functions) + ";");
+  }
+
+  // What an accumulator leaves as an element of the dtype.
+  std::string finished(ir::DType dtype, const std::string& sum) {
+    return is_half(dtype) ? assigned(dtype, rounded(dtype, sum, functions)) : sum;
   }
 
   const sdk::ProgramView& program_;

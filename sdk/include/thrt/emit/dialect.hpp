@@ -10,21 +10,35 @@ struct Dialect {
   std::string name;
   std::string preamble;  // at the head of a translation unit
 
-  std::string kernel;     // what stands before a kernel's name
-  std::string function;   // what stands before a function of the kernels
-  std::string global;     // the address space of arrays, with a space after it, or ""
-  std::string work_item;  // the index of the work-item, an expression
-  std::string i32, u32, u8, i64, u64;
+  std::string kernel;                       // what stands before a kernel's name
+  std::string function;                     // what stands before a function of the kernels
+  std::string global;                       // the address space of arrays, with a space after it, or ""
+  std::string i32, u32, u8, u16, i64, u64;  // no i64, no u64: values of 2^31 elements and more are refused
 
-  std::string float_suffix;   // of the names of mathematical functions: "f" gives expf
-  std::string bits_to_float;  // the f32 that has the bits of a u32
-  std::string fused;          // name(a, b, c): a * b + c, rounded once or twice, whichever is fast
-  std::string add, sub, mul;  // name(x, y), if the operators may be contracted to a fused form behind our back; else ""
+  std::string abs = "fabs", rint = "rint";   // functions of f32, without the suffix
+  std::string float_suffix;                  // of the names of mathematical functions: "f" gives expf
+  bool own_math = false;                     // those that are not exact come from math.hpp
+  std::string bits_to_float, float_to_bits;  // the f32 that has the bits of a u32, and back
+  std::string fused;                         // name(a, b, c): a * b + c, rounded once or twice, whichever is fast
+  // What keeps a compiler from contracting a product and a sum to a fused form behind our back, if anything must: functions
+  // name(x, y) in place of the operators, or a word before the type of variables.
+  std::string add, sub, mul;
+  std::string precise;  // with a space after it, or ""
 
   // Every array argument is followed by a u64: at which element the value begins. For APIs whose arguments are whole
   // buffers (OpenCL's cl_mem).
   bool offsets = false;
+
+  std::string group, item;      // of a work-group and of a work-item in it, flat: expressions
+  std::string barrier;          // a statement; orders what a work-group does in its memory and in arrays
+  std::string shared;           // before an array of a work-group's memory
+  bool shared_outside = false;  // such arrays are declared outside of functions
+  bool blocks = false;          // arguments are buffer blocks of GLSL, and a translation unit has one kernel, "main"
 };
+
+inline std::string cast(const Dialect& d, const std::string& type, const std::string& x) {
+  return d.blocks ? type + "(" + x + ")" : "(" + type + ")(" + x + ")";
+}
 
 // OpenCL C 1.2, full profile. Compile it without -cl-fast-relaxed-math, -cl-mad-enable, -cl-unsafe-math-optimizations
 // and the like.
@@ -46,13 +60,18 @@ inline Dialect opencl_c() {
   d.kernel = "kernel void";
   d.function = "static";
   d.global = "global ";
-  d.work_item = "get_global_id(0)";
+  d.group = "get_group_id(0)";
+  d.item = "get_local_id(0)";
+  d.barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
+  d.shared = "local";
   d.i32 = "int";
   d.u32 = "uint";
   d.u8 = "uchar";
+  d.u16 = "ushort";
   d.i64 = "long";
   d.u64 = "ulong";
   d.bits_to_float = "as_float";
+  d.float_to_bits = "as_uint";
   d.fused = "thrt_fused";
   d.offsets = true;
   return d;
@@ -68,18 +87,69 @@ inline Dialect cuda_c() {
   d.name = "CUDA C";
   d.kernel = "extern \"C\" __global__ void";
   d.function = "static __device__ __forceinline__";
-  d.work_item = "(unsigned long long)blockIdx.x * blockDim.x + threadIdx.x";
+  d.group = "blockIdx.x";
+  d.item = "threadIdx.x";
+  d.barrier = "__syncthreads();";
+  d.shared = "__shared__";
   d.i32 = "int";
   d.u32 = "unsigned int";
   d.u8 = "unsigned char";
+  d.u16 = "unsigned short";
   d.i64 = "long long";
   d.u64 = "unsigned long long";
   d.float_suffix = "f";
   d.bits_to_float = "__uint_as_float";
+  d.float_to_bits = "__float_as_uint";
   d.fused = "__fmaf_rn";
   d.add = "__fadd_rn";
   d.sub = "__fsub_rn";
   d.mul = "__fmul_rn";
+  return d;
+}
+
+// What glsl() may count on.
+struct GlslFeatures {
+  // The device keeps NaN, infinity and the sign of zero when asked to: shaderSignedZeroInfNanPreserveFloat32 of
+  // VkPhysicalDeviceFloatControlsProperties. Without it the specification leaves them open, though drivers keep them.
+  bool keeps_nan = false;
+};
+
+// GLSL 4.50 for Vulkan 1.1 and later: one kernel a translation unit, arguments are storage buffers of set 0. u8 and bool
+// need storageBuffer8BitAccess, f16 and bf16 need storageBuffer16BitAccess; shaders compute in 32 bits.
+//
+// What the Vulkan specification allows its built-ins (Appendix "Precision and Operation of SPIR-V Instructions") is too
+// much for most of the functions: those that ops.def gives an error, and fmod, come from math.hpp.
+inline Dialect glsl(const GlslFeatures& features = {}) {
+  Dialect d;
+  d.name = "GLSL";
+  d.preamble =
+      "#version 450\n"
+      "#extension GL_EXT_shader_8bit_storage : require\n"
+      "#extension GL_EXT_shader_16bit_storage : require\n";
+  if (features.keeps_nan) {  // SignedZeroInfNanPreserve: execution mode 4461, capability 4466
+    d.preamble +=
+        "#extension GL_EXT_spirv_intrinsics : require\n"
+        "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4466], 4461, 32);\n";
+  }
+  d.kernel = "void";
+  // Rows of at most 65 535 work-groups, what every device takes in a direction; what is left of the last row has nothing to do.
+  d.group = "gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x";
+  d.item = "gl_LocalInvocationID.x";
+  d.barrier = "barrier();";
+  d.shared = "shared";
+  d.shared_outside = true;
+  d.blocks = true;
+  d.i32 = "int";
+  d.u32 = "uint";
+  d.u8 = "uint8_t";
+  d.u16 = "uint16_t";
+  d.abs = "abs";
+  d.rint = "roundEven";
+  d.own_math = true;
+  d.bits_to_float = "uintBitsToFloat";
+  d.float_to_bits = "floatBitsToUint";
+  d.fused = "fma";
+  d.precise = "precise ";
   return d;
 }
 

@@ -3,8 +3,8 @@
 //     const emit::Plan plan = emit::plan(program, emit::opencl_c(), {});
 //     const sdk::MemoryPlan memory = sdk::plan_memory(program, plan.memory_steps());
 //     for (const emit::Step& step : plan.steps)
-//       for (const emit::Kernel& kernel : step.kernels) ...compile kernel.text once per distinct text, launch it over
-//                                                       at least kernel.work_items work-items with kernel.arguments
+//       for (const emit::Kernel& kernel : step.kernels) ...compile kernel.text once per distinct text, launch it as
+//                       kernel.groups work-groups of kernel.group_size work-items with kernel.arguments
 //
 // A step is what runs between two points where memory is planned: some kernels that need no order among themselves, or a
 // repeat, whose body is planned as a program of its own. The steps run in order. Each kernel computes one or several results of
@@ -17,8 +17,7 @@
 // kernel, name included, so the text is the key of a cache; translation_unit() puts any set of distinct kernels into one
 // text with one copy of the functions that they share.
 //
-// Kernels hold no state and synchronise nothing: work-items beyond `work_items` return at once, so global sizes may be
-// rounded up. Sums run in a fixed order with f32 accumulators. Reads happen before the work-item's writes, and
+// Kernels hold no state. Within a step a stage needs all that the stages before it wrote. Sums run in a fixed order with f32 accumulators. Reads happen before the work-item's writes, and
 // memory.in_place says where a result may lie in an operand's memory.
 //
 // dtypes: f32, i32, u32, u8, bool; every op but repeat. refuse() says what is missing.
@@ -46,7 +45,7 @@ inline std::string translation_unit(const Dialect& dialect, std::span<const Kern
   Functions functions;
   for (const Kernel* kernel : kernels) functions.insert(kernel->functions.begin(), kernel->functions.end());
   std::string text = dialect.preamble;
-  for (const std::string& name : functions) text += function_text(dialect, name);
+  text += functions_text(dialect, functions);
   for (const Kernel* kernel : kernels) text += "\n" + kernel->text;
   return text;
 }

@@ -1,7 +1,8 @@
-// Behind emit.hpp: one kernel's text from the values it computes.
+// Behind emit.hpp: a part for work-items from the values it computes.
 #pragma once
 
 #include <thrt/emit/body.hpp>
+#include <thrt/emit/part.hpp>
 #include <thrt/emit/plan.hpp>
 
 #include <algorithm>
@@ -18,9 +19,9 @@ struct Unit {
   std::set<std::uint32_t> inlined;
 };
 
-class KernelPrinter {
+class PartPrinter {
  public:
-  KernelPrinter(const sdk::ProgramView& program, const Producers& producers, const Dialect& dialect, const Unit& unit)
+  PartPrinter(const sdk::ProgramView& program, const Producers& producers, const Dialect& dialect, const Unit& unit)
       : program_(program),
         producers_(producers),
         d_(dialect),
@@ -28,7 +29,7 @@ class KernelPrinter {
         body_(program, producers, dialect, unit.inlined) {}
 
   // All elements of the roots. `in_place` gets the pairs that plan_memory may use.
-  Kernel pulled(const Options& options, std::vector<std::pair<std::uint32_t, std::uint32_t>>& in_place) {
+  Part pulled(const Options& options, std::vector<std::pair<std::uint32_t, std::uint32_t>>& in_place) {
     std::int64_t work_items = program_.type(unit_.roots[0]).elements();
     const std::vector<Index> own = tile(options, work_items);
     body_.set_own(own);
@@ -55,7 +56,7 @@ class KernelPrinter {
   }
 
   // The part of a concat's result that lies in [first, last) along its axis.
-  Kernel concat_part(std::int64_t first, std::int64_t last) {
+  Part concat_part(std::int64_t first, std::int64_t last) {
     const std::uint32_t root = unit_.roots[0];
     const auto axis = static_cast<int>(producers_.of(root)->attribute(0));
     const ir::Shape whole = program_.type(root).shape;
@@ -70,7 +71,7 @@ class KernelPrinter {
   }
 
   // A work-item counts how many elements of its row come before its own: that is where its index goes.
-  Kernel argsort() {
+  Part argsort() {
     const sdk::OpView& op = *producers_.of(unit_.roots[0]);
     const ir::Type from = op.operand_type(0);
     const auto axis = static_cast<std::size_t>(op.attribute(0));
@@ -83,7 +84,7 @@ class KernelPrinter {
     body_.loop(length, [&](const Index& other) {
       at[axis] = other;
       const std::string y = body_.element(op.operand(0), at);
-      const bool is_float = from.dtype == ir::DType::kF32;
+      const bool is_float = ir::is_float(from.dtype);
       const std::string before =
           y + " < " + x + (is_float ? " || (" + x + " != " + x + " && " + y + " == " + y + ")" : "");
       const std::string equal =
@@ -92,7 +93,7 @@ class KernelPrinter {
                  body_.variables.text(mine) + ")) ++" + place + ";");
     });
     at[axis] = length == 1 ? Index(0) : body_.variables.add(place, length);
-    store(unit_.roots[0], 0, body_.flatten(at, from.shape), "(" + d_.i32 + ")(" + body_.variables.text(mine) + ")");
+    store(unit_.roots[0], 0, body_.flatten(at, from.shape), cast(d_, d_.i32, body_.variables.text(mine)));
     return finish(from.elements());
   }
 
@@ -140,35 +141,24 @@ class KernelPrinter {
   }
 
   void store(std::uint32_t root, std::size_t result, const Index& at, const std::string& element) {
-    const bool is_bool = program_.type(root).dtype == ir::DType::kBool;
-    const bool is_narrow = is_bool || program_.type(root).dtype == ir::DType::kU8;
-    const std::string number = is_bool ? "(" + element + " ? 1 : 0)" : element;
-    body_.line("y" + std::to_string(result) + "[" + body_.variables.text(at) +
-               "] = " + (is_narrow ? "(" + d_.u8 + ")" : "") + number + ";");
+    const std::string stored = to_memory(d_, program_.type(root).dtype, element, body_.functions);
+    body_.line("@y" + std::to_string(result) + "[" + body_.variables.text(at) + "] = " + stored + ";");
   }
 
-  Kernel finish(std::int64_t count) {
-    Kernel kernel;
-    kernel.work_items = count;
-    kernel.functions = body_.functions;
-    std::vector<std::string> parameters;
-    std::string bases;
+  Part finish(std::int64_t count) {
+    Part part;
+    part.title = title();
+    part.body = std::move(body_.text);
+    part.functions = body_.functions;
+    part.work_items = count;
+    part.wide = body_.index_type() == d_.i64;
+    part.roots = unit_.roots;
     const auto add = [&](std::uint32_t value, const std::string& name, bool written) {
-      const std::string pointer =
-          d_.global + (written ? "" : "const ") + stored_type(d_, program_.type(value).dtype) + "* ";
-      parameters.push_back(pointer + name + (d_.offsets ? "_base, " + d_.u64 + " " + name + "_at" : ""));
-      if (d_.offsets) bases += "  " + pointer + name + " = " + name + "_base + " + name + "_at;\n";
-      kernel.arguments.push_back({value, written});
+      part.parameters.push_back({{value, written}, stored_type(d_, program_.type(value).dtype), name});
     };
     for (std::size_t i = 0; i < body_.read.size(); ++i) add(body_.read[i], "a" + std::to_string(i), false);
     for (std::size_t i = 0; i < unit_.roots.size(); ++i) add(unit_.roots[i], "y" + std::to_string(i), true);
-    const std::string item = count == 1 ? "if ((" + d_.work_item + ") != 0) return;"
-                                        : "const " + body_.index_type() + " i = (" + body_.index_type() + ")(" +
-                                              d_.work_item + ");\n  if (i >= " + std::to_string(count) + ") return;";
-    const std::string rest = call("", parameters) + " {\n  " + item + "\n" + bases + body_.text + "}\n";
-    kernel.name = title() + "_" + hash(rest);
-    kernel.text = d_.kernel + " " + kernel.name + rest;
-    return kernel;
+    return part;
   }
 
   // The first root's op and the most costly other one, so that a profile can be read.
@@ -181,15 +171,6 @@ class KernelPrinter {
         text += "_" + std::string(op.name());
     }
     return text.substr(0, 48);
-  }
-
-  // FNV-1a, 64 bits: https://datatracker.ietf.org/doc/html/draft-eastlake-fnv
-  static std::string hash(const std::string& text) {
-    std::uint64_t h = 0xcbf29ce484222325u;
-    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    std::string digits;
-    for (int i = 0; i < 16; ++i, h >>= 4) digits += "0123456789abcdef"[h & 15];
-    return digits;
   }
 
   const sdk::ProgramView& program_;

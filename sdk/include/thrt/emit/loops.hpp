@@ -7,12 +7,12 @@ namespace thrt::emit::detail {
 
 inline std::string Body::reduce(const sdk::OpView& op, const Indices& at) {
   const ir::Type from = op.operand_type(0);
-  const bool is_sum = op.kind() == ir::OpKind::REDUCE_SUM, is_float = from.dtype == ir::DType::kF32;
+  const bool is_sum = op.kind() == ir::OpKind::REDUCE_SUM, is_float = ir::is_float(from.dtype);
   const std::string infinity = d_.bits_to_float + "(0x7f800000u)";
-  const std::string start = is_sum ? (is_float ? "0.0f" : "0")
-                                   : (is_float                        ? "-" + infinity
-                                      : from.dtype == ir::DType::kI32 ? "-2147483647 - 1"
-                                                                      : "0u");
+  const bool is_signed = from.dtype == ir::DType::kI32;
+  const std::string start = is_float    ? (is_sum ? "0.0f" : "-" + infinity)
+                            : is_signed ? (is_sum ? "0" : "-2147483647 - 1")
+                                        : "0u";
   std::vector<bool> is_reduced(static_cast<std::size_t>(from.shape.rank()), false);
   for (const std::int64_t axis : op.attributes()) is_reduced[static_cast<std::size_t>(axis)] = true;
   std::vector<std::int64_t> dims;
@@ -34,7 +34,7 @@ inline std::string Body::reduce(const sdk::OpView& op, const Indices& at) {
       line("if (" + x + " > " + sum + ") " + sum + " = " + x + ";");
     }
   });
-  return sum;
+  return is_sum ? finished(from.dtype, sum) : sum;
 }
 
 inline std::string Body::argmax(const sdk::OpView& op, const Indices& at) {
@@ -50,10 +50,10 @@ inline std::string Body::argmax(const sdk::OpView& op, const Indices& at) {
   loop(from.shape[static_cast<int>(axis)], [&](const Index& index) {
     const std::string x = element(op.operand(0), source(index));
     const std::string nan =
-        from.dtype == ir::DType::kF32 ? " || (" + x + " != " + x + " && " + best + " == " + best + ")" : "";
+        ir::is_float(from.dtype) ? " || (" + x + " != " + x + " && " + best + " == " + best + ")" : "";
     block("if (" + x + " > " + best + nan + ")", [&] {
       line(best + " = " + x + ";");
-      line(found + " = (" + d_.i32 + ")(" + variables.text(index) + ");");
+      line(found + " = " + cast(d_, d_.i32, variables.text(index)) + ";");
     });
   });
   return found;
@@ -75,7 +75,7 @@ inline std::string Body::scatter_add(const sdk::OpView& op, const Indices& at) {
       add_to(dtype, sum, element(op.operand(2), source));
     });
   });
-  return sum;
+  return finished(dtype, sum);
 }
 
 // The elements at `flat`, in one loop.
@@ -105,7 +105,8 @@ inline void Body::matmul_tile(const sdk::OpView& op, const std::vector<Index>& f
       }
     });
   }
-  for (std::size_t i = 0; i < flat.size(); ++i) remember(op.result(), flat[i], sums[i]);
+  for (std::size_t i = 0; i < flat.size(); ++i)
+    remember(op.result(), flat[i], finished(op.result_type().dtype, sums[i]));
 }
 
 // at: n, o, p, q of y.
@@ -124,7 +125,7 @@ inline std::string Body::conv2d(const sdk::OpView& op, const Indices& at) {
     };
     conditions.empty() ? add() : block("if (" + all(conditions) + ")", add);
   });
-  return sum;
+  return finished(op.result_type().dtype, sum);
 }
 
 // at: n, c, h, w of x. Every output and tap that read this element.
@@ -152,7 +153,7 @@ inline std::string Body::conv2d_grad_input(const sdk::OpView& op, const Indices&
     };
     conditions.empty() ? add() : block("if (" + all(conditions) + ")", add);
   });
-  return sum;
+  return finished(op.result_type().dtype, sum);
 }
 
 // at: o, c, i, j of the filter. Every image and output that used this tap.
@@ -171,7 +172,7 @@ inline std::string Body::conv2d_grad_filter(const sdk::OpView& op, const Indices
     };
     conditions.empty() ? add() : block("if (" + all(conditions) + ")", add);
   });
-  return sum;
+  return finished(op.result_type().dtype, sum);
 }
 
 }  // namespace thrt::emit::detail

@@ -23,25 +23,33 @@ struct Options {
   // `min_work_items` are left. 1 x 1 where the device wants as many work-items as it can get.
   std::int64_t tile_rows = 1, tile_columns = 1;
   std::int64_t min_work_items = 64;
+  std::uint32_t group_size = 64;  // work-items of a work-group: a power of two
 };
 
 struct Argument {
-  std::uint32_t value;  // of the program
+  std::uint32_t value;  // of the program, or THRT_NONE: `bytes` at `offset` of the step's scratch
   bool written;
+  std::uint64_t offset = 0, bytes = 0;
 };
 
+// Runs as `groups` work-groups of exactly `group_size` work-items.
 struct Kernel {
   std::string name;
   std::string text;  // without the functions it needs
   Functions functions;
   std::vector<Argument> arguments;
-  std::int64_t work_items = 0;
+  std::uint32_t stage = 0;      // within its step
+  std::int64_t work_items = 0;  // elements that it computes
+  std::int64_t groups = 0;
+  std::uint32_t group_size = 0;
+  std::uint64_t shared_bytes = 0;  // memory of a work-group
 };
 
 struct Step {
-  std::vector<Kernel> kernels;     // none for a repeat and for a view
+  std::vector<Kernel>
+      kernels;  // by stage: those of one need no order, a stage needs all before; none for a repeat, a view
   std::vector<std::uint32_t> ops;  // the ops, by index in the program, whose results this step leaves in memory
-  sdk::PlanStep memory;            // scratch_bytes is the caller's to set
+  sdk::PlanStep memory;            // scratch_bytes of a repeat is the caller's to set
   bool is_repeat = false;          // ops[0] is a repeat
 };
 

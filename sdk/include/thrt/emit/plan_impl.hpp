@@ -16,10 +16,10 @@ namespace thrt::emit {
 namespace detail {
 
 // A concat of more operands than a kernel may take, in parts along its axis.
-inline std::vector<Kernel> concat_kernels(const sdk::ProgramView& program, const Producers& producers,
-                                          const Dialect& dialect, const Unit& unit, const sdk::OpView& op,
-                                          std::size_t max_arguments) {
-  std::vector<Kernel> kernels;
+inline std::vector<Part> concat_parts(const sdk::ProgramView& program, const Producers& producers,
+                                      const Dialect& dialect, const Unit& unit, const sdk::OpView& op,
+                                      std::size_t max_arguments) {
+  std::vector<Part> list;
   const auto axis = static_cast<int>(op.attribute(0));
   std::int64_t first = 0, last = 0;
   std::size_t parts = 0;
@@ -27,33 +27,49 @@ inline std::vector<Kernel> concat_kernels(const sdk::ProgramView& program, const
     last += op.operand_type(i).shape[axis];
     ++parts;
     if (parts + 1 < max_arguments && i + 1 < op.operands().size()) continue;
-    if (last > first) kernels.push_back(KernelPrinter(program, producers, dialect, unit).concat_part(first, last));
+    if (last > first) list.push_back(PartPrinter(program, producers, dialect, unit).concat_part(first, last));
     first = last;
     parts = 0;
   }
-  return kernels;
+  return list;
 }
 
-inline Step kernel_step(const sdk::ProgramView& program, const Producers& producers, const Dialect& dialect,
-                        const Unit& unit, const Options& options) {
+// A step before its kernels are put together.
+struct Draft {
   Step step;
+  std::vector<Part> parts;
+};
+
+inline Draft draft_kernels(const sdk::ProgramView& program, const Producers& producers, const Dialect& dialect,
+                           const Unit& unit, const Options& options) {
+  Draft draft;
   const sdk::OpView& op = *producers.of(unit.roots[0]);
   if (op.kind() == ir::OpKind::ARGSORT) {
-    step.kernels.push_back(KernelPrinter(program, producers, dialect, unit).argsort());
+    draft.parts.push_back(PartPrinter(program, producers, dialect, unit).argsort());
   } else if (op.kind() == ir::OpKind::CONCAT && op.operands().size() + 1 > options.max_arguments) {
-    step.kernels = concat_kernels(program, producers, dialect, unit, op, options.max_arguments);
+    draft.parts = concat_parts(program, producers, dialect, unit, op, options.max_arguments);
   } else {
-    step.kernels.push_back(KernelPrinter(program, producers, dialect, unit).pulled(options, step.memory.in_place));
+    draft.parts.push_back(PartPrinter(program, producers, dialect, unit).pulled(options, draft.step.memory.in_place));
   }
   std::set<std::uint32_t> read;
-  for (const Kernel& kernel : step.kernels) {
-    for (const Argument& argument : kernel.arguments) {
-      if (!argument.written) read.insert(argument.value);
+  for (const Part& part : draft.parts) {
+    for (const Part::Parameter& parameter : part.parameters) {
+      const Argument& argument = parameter.argument;
+      if (!argument.written && argument.value != THRT_NONE) read.insert(argument.value);
     }
   }
-  step.memory.reads.assign(read.begin(), read.end());
-  step.memory.writes = unit.roots;
-  return step;
+  draft.step.memory.reads.assign(read.begin(), read.end());
+  draft.step.memory.writes = unit.roots;
+  return draft;
+}
+
+// One kernel for each part.
+inline Step finished(const Dialect& dialect, Draft&& draft, const Options& options) {
+  for (const Part& part : draft.parts) {
+    draft.step.kernels.push_back(assemble(dialect, {&part}, options.group_size));
+    draft.step.kernels.back().stage = part.stage;
+  }
+  return std::move(draft.step);
 }
 
 inline Step repeat_step(const sdk::OpView& op) {
@@ -79,7 +95,8 @@ inline Plan plan(const sdk::ProgramView& program, const Dialect& dialect, const 
     Step& step = plan.steps.emplace_back();
     switch (group->kind) {
       case detail::Fusion::Kind::kKernel:
-        step = detail::kernel_step(program, producers, dialect, group->unit, options);
+        step = detail::finished(dialect, detail::draft_kernels(program, producers, dialect, group->unit, options),
+                                options);
         break;
       case detail::Fusion::Kind::kView:
         step.memory.views.emplace_back(op.result(), op.operand(0));

@@ -12,8 +12,8 @@ inline std::string Body::computed(const sdk::OpView& op, const Indices& at) {
   if (is_pointwise(op.kind())) return pointwise(op, at);
   switch (op.kind()) {
     case ir::OpKind::IOTA: {
-      const std::string number = "(" + variables.text(at[static_cast<std::size_t>(attribute(0))]) + ")";
-      return assigned(dtype, "(" + register_type(d_, dtype) + ")" + number);
+      const std::string number = cast(d_, d_.i32, variables.text(at[static_cast<std::size_t>(attribute(0))]));
+      return assigned(dtype, scalar_cast(d_, ir::DType::kI32, dtype, number, functions));
     }
     case ir::OpKind::BROADCAST: {
       const ir::Shape from = op.operand_type(0).shape;
@@ -176,7 +176,8 @@ inline std::string Body::dynamic_update_slice(const sdk::OpView& op, const Indic
 inline std::string Body::random_word(const sdk::OpView& op, const Indices& at) {
   std::vector<std::string> arguments;
   for (std::int64_t i = 0; i < 4; ++i) arguments.push_back(element(op.operand(0), {Index(i)}));
-  arguments.push_back("(" + d_.u64 + ")(" + variables.text(flatten(at, op.result_type().shape)) + ")");
+  const std::string& counter = d_.u64.empty() ? d_.u32 : d_.u64;
+  arguments.push_back(cast(d_, counter, variables.text(flatten(at, op.result_type().shape))));
   return assigned(ir::DType::kU32, own_function(functions, "thrt_random_word", arguments));
 }
 
