@@ -1,7 +1,5 @@
 // Kernels in CUDA C are what NVIDIA's compiler takes: every op, compiled with NVRTC where that is installed. Needs no GPU.
-#include "../../plugins/cpu/random_op.hpp"
-
-#include <thrt/emit/emit.hpp>
+#include "every_kernel.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -40,24 +38,8 @@ struct Nvrtc {
 TEST(EmitCuda, EveryOpCompiles) {
   Nvrtc nvrtc;
   if (!nvrtc.load()) GTEST_SKIP() << "there is no libnvrtc.so";
-  std::map<std::string, emit::Kernel> kernels;
-  for (const ir::OpInfo& info : ir::all_ops()) {
-    if (info.kind == OpKind::CONSTANT || info.kind == OpKind::REPEAT) continue;
-    for (int seed = 0; seed < 8; ++seed) {
-      OpGenerator generator(static_cast<std::uint32_t>(seed * 1013 + static_cast<int>(info.kind)));
-      const RandomOp op = generator.make(info.kind);
-      Builder builder;
-      std::vector<std::uint32_t> operands;
-      for (const Naive& operand : op.operands) {
-        operands.push_back(builder.input("x" + std::to_string(operands.size()), operand.type));
-      }
-      builder.output("y", builder.op(op.kind, operands, op.attributes, op.declared));
-      const emit::Plan plan = emit::plan(sdk::ProgramView(builder.built()), emit::cuda_c());
-      for (const emit::Step& step : plan.steps) {
-        for (const emit::Kernel& kernel : step.kernels) kernels.emplace(kernel.text, kernel);
-      }
-    }
-  }
+  std::map<std::string, emit::Kernel> kernels = every_kernel(emit::cuda_c(), DType::kF16);
+  kernels.merge(every_kernel(emit::cuda_c(), DType::kBF16));
   std::vector<const emit::Kernel*> distinct;
   for (const auto& [text, kernel] : kernels) distinct.push_back(&kernel);
   ASSERT_GT(distinct.size(), 200u);
