@@ -107,30 +107,20 @@ inline Dialect cuda_c() {
   return d;
 }
 
-// What glsl() may count on.
-struct GlslFeatures {
-  // The device keeps NaN, infinity and the sign of zero when asked to: shaderSignedZeroInfNanPreserveFloat32 of
-  // VkPhysicalDeviceFloatControlsProperties. Without it the specification leaves them open, though drivers keep them.
-  bool keeps_nan = false;
-};
-
 // GLSL 4.50 for Vulkan 1.1 and later: one kernel a translation unit, arguments are storage buffers of set 0. u8 and bool
-// need storageBuffer8BitAccess, f16 and bf16 need storageBuffer16BitAccess; shaders compute in 32 bits.
+// need storageBuffer8BitAccess, f16 and bf16 need storageBuffer16BitAccess; shaders compute in 32 bits. Where the device has the
+// execution mode SignedZeroInfNanPreserve for 32 bits, the module should ask for it: without, the specification leaves NaN,
+// infinity and the sign of zero open, though drivers keep them.
 //
 // What the Vulkan specification allows its built-ins (Appendix "Precision and Operation of SPIR-V Instructions") is too
 // much for most of the functions: those that ops.def gives an error, and fmod, come from math.hpp.
-inline Dialect glsl(const GlslFeatures& features = {}) {
+inline Dialect glsl() {
   Dialect d;
   d.name = "GLSL";
   d.preamble =
       "#version 450\n"
       "#extension GL_EXT_shader_8bit_storage : require\n"
       "#extension GL_EXT_shader_16bit_storage : require\n";
-  if (features.keeps_nan) {  // SignedZeroInfNanPreserve: execution mode 4461, capability 4466
-    d.preamble +=
-        "#extension GL_EXT_spirv_intrinsics : require\n"
-        "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4466], 4461, 32);\n";
-  }
   d.kernel = "void";
   // Rows of at most 65 535 work-groups, what every device takes in a direction; what is left of the last row has nothing to do.
   d.group = "gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x";
