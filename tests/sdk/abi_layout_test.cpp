@@ -2,6 +2,7 @@
 // they are now; abi_1_0/layout.txt, which never changes, says what plugins of 1.0 were built with. New fields are new lines
 // at the end of a struct.
 #include <thrt/abi.h>
+#include <thrt/describe.h>
 
 #include <gtest/gtest.h>
 
@@ -192,6 +193,21 @@ void table_struct(Lines& lines) {
   THRT_FIELD(thrt_backend_api, enqueue);
   THRT_FIELD(thrt_backend_api, wait);
 }
+
+void extension_structs(Lines& lines) {
+  THRT_STRUCT(thrt_program_counters);
+  THRT_FIELD(thrt_program_counters, struct_size);
+  THRT_FIELD(thrt_program_counters, reserved);
+  THRT_FIELD(thrt_program_counters, launches);
+  THRT_FIELD(thrt_program_counters, barriers);
+  THRT_FIELD(thrt_program_counters, bytes_read);
+  THRT_FIELD(thrt_program_counters, bytes_written);
+  THRT_STRUCT(thrt_describe_api);
+  THRT_FIELD(thrt_describe_api, struct_size);
+  THRT_FIELD(thrt_describe_api, reserved);
+  THRT_FIELD(thrt_describe_api, describe);
+  THRT_FIELD(thrt_describe_api, counters);
+}
 // NOLINTEND(bugprone-sizeof-expression)
 
 void op_numbers(Lines& lines) {
@@ -249,6 +265,7 @@ Lines structs_now() {
   error_and_device_structs(lines);
   option_structs(lines);
   table_struct(lines);
+  extension_structs(lines);
   return lines;
 }
 
@@ -374,8 +391,8 @@ TEST(AbiLayout, FieldsCoverEveryByteOfTheirStruct) {
   }
 }
 
-TEST(AbiLayout, ListsEveryStructAndNumberOfTheHeader) {
-  const std::string header = text_of(THRT_ABI_HEADER);
+TEST(AbiLayout, ListsEveryStructAndNumberOfTheHeaders) {
+  const std::string header = text_of(THRT_ABI_HEADER) + text_of(THRT_DESCRIBE_HEADER);
   const Layout now = layout_of(layout_now());
   std::set<std::string> defined, listed;
   const std::regex definition("struct (thrt_[a-z_]+) \\{");

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -27,6 +28,8 @@ struct Script {
   std::uint32_t devices = 1;
   bool returns_null = false;
   std::vector<sdk::Refusal> refusals;
+  std::string description;                        // of an executable; "": it has none
+  std::optional<thrt_program_counters> counters;  // likewise
 };
 inline Script script;
 
@@ -51,6 +54,15 @@ class FakeExecutable final : public Counted<sdk::Executable> {
     maybe_fail("info");
     info.steps = 5;
     sdk::set_text(info.kind, "fake");
+  }
+  std::string describe() const override {
+    maybe_fail("describe");
+    return script.description;
+  }
+  bool counters(thrt_program_counters& counters) const override {
+    maybe_fail("counters");
+    if (script.counters) counters = *script.counters;
+    return script.counters.has_value();
   }
 };
 

@@ -18,7 +18,7 @@ while read -r c cxx; do
     echo "skipped: no $cxx"
     continue
   fi
-  for header in thrt/abi.h thrt/philox.h; do
+  for header in thrt/abi.h thrt/describe.h thrt/philox.h; do
     for std in c11 c17; do compile "$c" "-x c -std=$std -Wpadded" $header; done
     for std in c++17 c++20; do compile "$cxx" "-x c++ -std=$std -Wpadded" $header; done
   done
