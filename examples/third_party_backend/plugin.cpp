@@ -49,7 +49,7 @@ class Context final : public sdk::Context {
     for (const sdk::OpView& op : program.ops()) {
       if (op.kind() == ir::OpKind::REPEAT) {
         for (sdk::Refusal& refusal : check(op.body())) refusals.push_back(std::move(refusal));
-      } else if (std::optional<std::string> reason = emit::refuse(op)) {
+      } else if (std::optional<std::string> reason = emit::refuse(op, emit::opencl_c())) {
         refusals.push_back({op.flat_index(), *std::move(reason)});
       }
     }

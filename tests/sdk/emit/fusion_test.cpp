@@ -170,12 +170,19 @@ TEST(Fusion, ARepeatIsAStepOfItsOwn) {
   EXPECT_EQ(planned.kernels.size(), 2u);
 }
 
-TEST(Fusion, DtypesThatCannotBePrintedAreRefusedByName) {
-  Builder b;
-  const std::uint32_t x = b.input("x", {DType::kF64, {4}});
-  b.output("y", b.op(OpKind::NEG, {x}));
-  const sdk::ProgramView view(b.built());
-  EXPECT_EQ(emit::refuse(view.ops()[0]).value_or(""), "neg: no kernels for f64");
+TEST(Fusion, WhatCannotBePrintedIsRefusedByName) {
+  const auto reason = [](const ir::Type& type, const emit::Dialect& dialect, std::uint32_t dtypes) {
+    Builder b;
+    b.output("y", b.op(OpKind::NEG, {b.input("x", type)}));
+    return emit::refuse(sdk::ProgramView(b.built()).ops()[0], dialect, dtypes).value_or("");
+  };
+  const std::uint32_t all = emit::kPrintedDtypes, without_halves = ir::dtype_bit(DType::kF32);
+  EXPECT_EQ(reason({DType::kF64, {4}}, emit::opencl_c(), all), "neg: no kernels for f64");
+  EXPECT_EQ(reason({DType::kBF16, {4}}, emit::glsl(), all), "");
+  EXPECT_EQ(reason({DType::kBF16, {4}}, emit::glsl(), without_halves), "neg: this device does not store bf16");
+  const ir::Type large{DType::kF32, {1 << 16, 1 << 15}};
+  EXPECT_EQ(reason(large, emit::opencl_c(), all), "");
+  EXPECT_EQ(reason(large, emit::glsl(), all), "neg: 2147483648 elements; kernels in GLSL count to 2147483583");
 }
 
 }  // namespace

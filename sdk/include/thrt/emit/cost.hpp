@@ -46,7 +46,7 @@ inline double loop_length(const sdk::OpView& op) {
 
 // Of one element of the result, without its operands.
 inline double own_cost(const sdk::OpView& op) {
-  const bool is_float = op.result_type().dtype == ir::DType::kF32;
+  const bool is_float = ir::is_float(op.result_type().dtype);
   switch (op.kind()) {
     case ir::OpKind::CONSTANT:
     case ir::OpKind::IOTA:

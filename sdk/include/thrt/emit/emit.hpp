@@ -20,15 +20,15 @@
 // Kernels hold no state. Within a step a stage needs all that the stages before it wrote. Sums run in a fixed order with f32 accumulators. Reads happen before the work-item's writes, and
 // memory.in_place says where a result may lie in an operand's memory.
 //
-// dtypes: f32, i32, u32, u8, bool; every op but repeat. refuse() says what is missing.
+// dtypes: f32, f16, bf16, i32, u32, u8, bool; every op but repeat. refuse() says what is missing.
 #pragma once
 
 #include <thrt/emit/dialect.hpp>
 #include <thrt/emit/plan.hpp>
+#include <thrt/emit/refuse.hpp>
 #include <thrt/emit/scalar.hpp>
 #include <thrt/sdk/program.hpp>
 
-#include <optional>
 #include <span>
 #include <string>
 
@@ -36,9 +36,6 @@ namespace thrt::emit {
 
 // The program is verified and nothing in it is refused.
 inline Plan plan(const sdk::ProgramView& program, const Dialect& dialect, const Options& options = {});
-
-// Why kernels of this op cannot be printed, or nothing.
-inline std::optional<std::string> refuse(const sdk::OpView& op);
 
 // The text to compile: preamble, functions, kernels. The kernels' texts must differ.
 inline std::string translation_unit(const Dialect& dialect, std::span<const Kernel* const> kernels) {

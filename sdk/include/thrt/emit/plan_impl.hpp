@@ -113,21 +113,4 @@ inline Plan plan(const sdk::ProgramView& program, const Dialect& dialect, const 
   return plan;
 }
 
-inline std::optional<std::string> refuse(const sdk::OpView& op) {
-  const auto is_printed = [](ir::DType dtype) {
-    return dtype == ir::DType::kF32 || dtype == ir::DType::kI32 || dtype == ir::DType::kU32 ||
-           dtype == ir::DType::kU8 || dtype == ir::DType::kBool;
-  };
-  const auto reason = [&](ir::DType dtype) {
-    return std::string(op.name()) + ": no kernels for " + ir::dtype_name(dtype);
-  };
-  for (std::uint32_t r = 0; r < op.result_count(); ++r) {
-    if (!is_printed(op.result_type(r).dtype)) return reason(op.result_type(r).dtype);
-  }
-  for (std::size_t i = 0; i < op.operands().size(); ++i) {
-    if (!is_printed(op.operand_type(i).dtype)) return reason(op.operand_type(i).dtype);
-  }
-  return std::nullopt;
-}
-
 }  // namespace thrt::emit
