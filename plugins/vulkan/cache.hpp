@@ -6,6 +6,7 @@
 // stored makes the folder larger than its limit, the files that were not used for longest go.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -54,7 +55,7 @@ class Cache {
 
   std::string folder_;
   std::uint64_t most_bytes_;
-  bool stored_ = false;
+  std::atomic<bool> stored_{false};
 };
 
 }  // namespace thrt_vulkan

@@ -31,7 +31,7 @@ class ShaderCompiler {
   static std::string version();
 };
 
-// Asks for the float controls in the SPIR-V module's words: glslang has no syntax for them.
+// Asks for the float controls in the SPIR-V module's words, where it does not ask for them already.
 void add_float_controls(Words& module, const FloatControls& controls);
 
 }  // namespace thrt_vulkan

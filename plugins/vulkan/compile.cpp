@@ -1,0 +1,342 @@
+#include "compile.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace thrt_vulkan {
+
+using namespace thrt;
+
+namespace {
+
+// A repeat's counter where it is kept in memory.
+constexpr const char* kIncrementText =
+    "#version 450\n"
+    "layout(local_size_x = 1) in;\n"
+    "layout(set = 0, binding = 0) buffer Counter { int counter; };\n"
+    "void main() { counter += 1; }\n";
+
+bool reads(const Program& program, const sdk::ProgramView& view, std::uint32_t value) {
+  for (const Program::Step& step : program.steps) {
+    const sdk::PlanStep& memory = step.step.memory;
+    if (std::count(memory.reads.begin(), memory.reads.end(), value) != 0) return true;
+    for (const auto& [result, operand] : memory.views) {
+      if (operand == value) return true;
+    }
+  }
+  for (std::uint32_t s = 0; s < view.slot_count(); ++s) {
+    if (view.slot(s).output_value == value) return true;
+  }
+  return false;
+}
+
+// Commands one after another.
+std::uint64_t stages(const emit::Step& step) {
+  return step.kernels.empty() ? 0 : std::uint64_t{step.kernels.back().stage} + 1;
+}
+
+std::uint64_t product(std::uint64_t a, std::uint64_t b) {
+  if (a == Program::kEndless || b == Program::kEndless) return Program::kEndless;
+  return b != 0 && a > Program::kEndless / b ? Program::kEndless : a * b;
+}
+
+std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
+  return a == Program::kEndless || b == Program::kEndless ? Program::kEndless : a + b;
+}
+
+std::uint64_t aligned(std::uint64_t bytes, std::uint64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+// The longest unrolled loop that reads its iteration.
+std::int64_t iterations_read(const Program& program) {
+  std::int64_t most = 0;
+  for (const Program::Step& step : program.steps) {
+    if (step.repeat == nullptr) continue;
+    if (step.repeat->unrolled && step.repeat->reads_iteration) most = std::max(most, step.repeat->trips);
+    most = std::max(most, iterations_read(*step.repeat->body));
+  }
+  return most;
+}
+
+bool counts_in_memory(const Program& program) {
+  return std::any_of(program.steps.begin(), program.steps.end(), [](const Program::Step& step) {
+    if (step.repeat == nullptr) return false;
+    return (!step.repeat->unrolled && step.repeat->reads_iteration) || counts_in_memory(*step.repeat->body);
+  });
+}
+
+std::uint64_t place_constants(Program& program, std::uint64_t offset) {
+  program.first_constant = offset;
+  offset += aligned(program.constants.size(), sdk::kPlanAlignment);
+  for (Program::Step& step : program.steps) {
+    if (step.repeat != nullptr) offset = place_constants(*step.repeat->body, offset);
+  }
+  return offset;
+}
+
+void copy_constants(const Program& program, std::vector<std::byte>& bytes) {
+  std::copy(program.constants.begin(), program.constants.end(),
+            bytes.begin() + static_cast<std::ptrdiff_t>(program.first_constant));
+  for (const Program::Step& step : program.steps) {
+    if (step.repeat != nullptr) copy_constants(*step.repeat->body, bytes);
+  }
+}
+
+std::uint64_t constants_in_all(const Program& program) {
+  std::uint64_t bytes = program.constants.size();
+  for (const Program::Step& step : program.steps) {
+    if (step.repeat != nullptr) bytes += constants_in_all(*step.repeat->body);
+  }
+  return bytes;
+}
+
+std::uint32_t steps_in_all(const Program& program) {
+  auto count = static_cast<std::uint32_t>(program.plan.final_copies.size());
+  for (const Program::Step& step : program.steps) {
+    count += static_cast<std::uint32_t>(step.step.kernels.size());
+    if (step.repeat != nullptr) count += steps_in_all(*step.repeat->body);
+  }
+  return count;
+}
+
+std::optional<std::string> refuse(const sdk::OpView& op, const Device& device, const emit::Dialect& dialect) {
+  const std::uint64_t most = device.limits().maxStorageBufferRange;
+  const auto refuse_size = [&](const ir::Type& type) -> std::optional<std::string> {
+    if (type.bytes() <= most) return std::nullopt;
+    return std::string(op.name()) + ": a value of " + std::to_string(type.bytes()) +
+           " bytes; this device binds at most " + std::to_string(most);
+  };
+  for (std::size_t i = 0; i < op.operands().size(); ++i) {
+    if (auto text = refuse_size(op.operand_type(i))) return text;
+  }
+  for (std::uint32_t r = 0; r < op.result_count(); ++r) {
+    if (auto text = refuse_size(op.result_type(r))) return text;
+  }
+  return emit::refuse(op, dialect, device.info().storage_dtypes);
+}
+
+void check_ops(const Device& device, const emit::Dialect& dialect, const sdk::ProgramView& program,
+               std::vector<sdk::Refusal>& refusals) {
+  for (const sdk::OpView& op : program.ops()) {
+    if (std::optional<std::string> reason = refuse(op, device, dialect)) {
+      refusals.push_back({op.flat_index(), *std::move(reason)});
+    } else if (op.kind() == ir::OpKind::REPEAT) {
+      check_ops(device, dialect, op.body(), refusals);
+    }
+  }
+}
+
+}  // namespace
+
+Target::Target(const Device& device, std::uint32_t flags)
+    : max_value_bytes(device.limits().maxStorageBufferRange),
+      op_by_op((flags & (THRT_COMPILE_DEBUG | THRT_COMPILE_CHECK_FINITE)) != 0) {
+  dialect = emit::glsl();
+  options.fuse = !op_by_op;
+  options.max_arguments = std::min<std::size_t>(device.limits().maxPerStageDescriptorStorageBuffers, 64);
+  if (device.info().kind == THRT_DEVICE_SOFTWARE) {  // few cores with wide registers: much work for each work-item
+    options.tile_rows = 4;
+    options.tile_columns = 16;
+  } else {
+    options.tile_rows = 2;
+    options.tile_columns = 2;
+    options.min_work_items = 4096;
+  }
+}
+
+std::vector<sdk::Refusal> check_program(const Device& device, const sdk::ProgramView& program) {
+  std::vector<sdk::Refusal> refusals;
+  check_ops(device, emit::glsl(), program, refusals);
+  return refusals;
+}
+
+Program::Program(const sdk::ProgramView& view, const Target& target) : slot_count(view.slot_count()) {
+  for (std::uint32_t v = 0; v < view.value_count(); ++v) types.push_back(view.type(v));
+  emit::Plan planned = emit::plan(view, target.dialect, target.options);
+  for (emit::Step& step : planned.steps) add_step(std::move(step), view, target);
+  if (!target.op_by_op) order_by_level();
+  std::vector<sdk::PlanStep> memory_steps;
+  for (const Step& step : steps) memory_steps.push_back(step.step.memory);
+  plan = sdk::plan_memory(view, memory_steps);
+  constants.assign(view.constants().begin(), view.constants().end());
+  commands = sum(commands, plan.final_copies.size());
+}
+
+void Program::add_step(emit::Step planned, const sdk::ProgramView& view, const Target& target) {
+  Step& step = steps.emplace_back();
+  for (const std::uint32_t index : planned.ops) {
+    const sdk::OpView& op = view.ops()[index];
+    step.ops += (step.ops.empty() ? "" : " ") + std::string(op.name());
+    for (std::uint32_t r = 0; r < op.result_count(); ++r) {
+      step.results.push_back({op.result(r), op.flat_index(), std::string(op.name()), op.result_type(r)});
+    }
+  }
+  commands = sum(commands, planned.kernels.size());
+  if (planned.is_repeat) {
+    const sdk::OpView& op = view.ops()[planned.ops[0]];
+    const sdk::ProgramView body = op.body();
+    step.repeat = std::make_unique<Repeat>();
+    Repeat& repeat = *step.repeat;
+    repeat.body = std::make_unique<Program>(body, target);
+    repeat.trips = op.attribute(0);
+    repeat.reads_iteration = reads(*repeat.body, body, body.slot(0).input_value);
+    repeat.operands.assign(op.operands().begin(), op.operands().end());
+    for (std::uint32_t r = 0; r < op.result_count(); ++r) repeat.results.push_back(op.result(r));
+    planned.memory.scratch_bytes = kCounterBytes + repeat.body->plan.workspace_bytes;
+    const std::uint64_t unrolled = product(repeat.body->commands, static_cast<std::uint64_t>(repeat.trips));
+    repeat.unrolled = !target.op_by_op && unrolled <= kMostUnrolled;
+    commands = sum(commands, repeat.unrolled ? sum(unrolled, repeat.results.size()) : kEndless);
+  }
+  step.step = std::move(planned);
+}
+
+// Steps that need nothing of each other stand side by side, and the memory of what they read and write is not used again before all of
+// them have ended: dependencies that planned memory would add cost barriers.
+void Program::order_by_level() {
+  struct At {
+    std::uint64_t begin = 0, end = 0;
+    bool overwrites = false;
+    std::size_t index = 0;
+  };
+  std::vector<std::uint64_t> ready(types.size(), 0);  // by value: the level at which it can be read
+  std::vector<At> order(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const sdk::PlanStep& memory = steps[i].step.memory;
+    At& at = order[i];
+    at.index = i;
+    at.overwrites = !memory.in_place.empty();
+    for (const std::uint32_t value : memory.reads) at.begin = std::max(at.begin, ready[value]);
+    for (const auto& [result, operand] : memory.views) at.begin = std::max(at.begin, ready[operand]);
+    const std::uint64_t within =
+        steps[i].repeat != nullptr
+            ? std::max<std::uint64_t>(
+                  1, product(steps[i].repeat->body->depth, static_cast<std::uint64_t>(steps[i].repeat->trips)))
+            : stages(steps[i].step);
+    at.end = sum(at.begin, within);
+    for (const std::uint32_t value : memory.writes) ready[value] = at.end;
+    for (const auto& [result, operand] : memory.views) ready[result] = ready[operand];
+    depth = std::max(depth, at.end);
+  }
+  // What overwrites an operand comes after those that read it beside.
+  std::stable_sort(order.begin(), order.end(), [](const At& a, const At& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.overwrites < b.overwrites;
+  });
+  std::vector<Step> sorted;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    sdk::PlanStep& memory = steps[order[i].index].step.memory;
+    std::size_t last = i;
+    while (last + 1 < order.size() && order[last + 1].begin < order[i].end) ++last;
+    memory.runs_beside = static_cast<std::uint32_t>(last);
+    sorted.push_back(std::move(steps[order[i].index]));
+  }
+  steps = std::move(sorted);
+}
+
+Executable::Executable(Device& device, Kernels& kernels, const sdk::ProgramView& view, std::uint32_t flags)
+    : target_(device, flags), flags_(flags), program_(view, target_) {
+  std::map<std::string, std::uint32_t, std::less<>> numbers;
+  std::vector<KernelSource> sources;
+  collect(program_, numbers, sources);
+  const auto increment_kernel = static_cast<std::uint32_t>(sources.size());
+  if (counts_in_memory(program_)) sources.push_back({"increment", kIncrementText, 1});
+  pipelines_ = kernels.make(sources);
+
+  const std::uint64_t table = place_constants(program_, 0);
+  const std::uint64_t stride = std::max<std::uint64_t>(device.limits().minStorageBufferOffsetAlignment, 4);
+  const auto iterations = static_cast<std::uint64_t>(iterations_read(program_));
+  schedule_ = make_schedule(program_, {table, stride, increment_kernel, target_.op_by_op});
+  std::vector<std::byte> bytes(table + iterations * stride);
+  copy_constants(program_, bytes);
+  for (std::uint64_t i = 0; i < iterations; ++i) {
+    const auto number = static_cast<std::int32_t>(i);
+    std::memcpy(bytes.data() + table + i * stride, &number, sizeof number);
+  }
+  // Never empty: values without elements are bound to it.
+  bytes.resize(std::max<std::size_t>(bytes.size(), sdk::kPlanAlignment));
+  constants_ = std::make_unique<Memory>(device, bytes.size(), sdk::kPlanAlignment, THRT_MEMORY_DEVICE, "constants");
+  device.stream().upload(constants_->region(), bytes);
+}
+
+void Executable::collect(Program& program, std::map<std::string, std::uint32_t, std::less<>>& numbers,
+                         std::vector<KernelSource>& sources) {
+  for (Program::Step& step : program.steps) {
+    for (emit::Kernel& kernel : step.step.kernels) {
+      const emit::Kernel* one = &kernel;
+      std::string text = emit::translation_unit(target_.dialect, {&one, 1});
+      for (const emit::Argument& argument : kernel.arguments) {
+        if (argument.value != THRT_NONE || argument.bytes <= target_.max_value_bytes) continue;
+        throw sdk::Error(THRT_UNSUPPORTED, "kernel " + kernel.name + " needs " + std::to_string(argument.bytes) +
+                                               " bytes between its parts; this device binds at most " +
+                                               std::to_string(target_.max_value_bytes));
+      }
+      const auto [at, is_new] = numbers.try_emplace(text, static_cast<std::uint32_t>(sources.size()));
+      if (is_new) {
+        sources.push_back({kernel.name, std::move(text), static_cast<std::uint32_t>(kernel.arguments.size())});
+      }
+      step.kernels.push_back(at->second);
+      kernel.text = std::string();
+      kernel.functions.clear();
+    }
+    if (step.repeat != nullptr) collect(*step.repeat->body, numbers, sources);
+  }
+}
+
+void Executable::info(thrt_executable_info& info) const {
+  info.steps = steps_in_all(program_);
+  info.launches = 1;
+  info.workspace_bytes = workspace_bytes();
+  info.constant_bytes = constants_in_all(program_);
+  sdk::set_text(info.kind, target_.op_by_op ? "command buffers, op by op" : "command-buffer");
+}
+
+std::string Executable::describe() const {
+  std::string text;
+  describe(program_, "", text);
+  const Schedule::Counters& all = schedule_.counters;
+  text += "one run: " + std::to_string(all.launches) + " launches, " + std::to_string(all.barriers) + " barriers, " +
+          std::to_string(all.bytes_read) + " bytes read, " + std::to_string(all.bytes_written) +
+          " written; workspace " + std::to_string(workspace_bytes()) + " bytes; " +
+          std::to_string(schedule_.segments.size()) + " command buffer" + (schedule_.segments.size() == 1 ? "" : "s") +
+          "\n";
+  return text;
+}
+
+void Executable::describe(const Program& program, const std::string& indent, std::string& text) {
+  for (const Program::Step& step : program.steps) {
+    for (const emit::Kernel& kernel : step.step.kernels) {
+      std::uint64_t bytes_read = 0, bytes_written = 0;
+      std::size_t arrays_read = 0, arrays_written = 0;
+      for (const emit::Argument& argument : kernel.arguments) {
+        const std::uint64_t bytes =
+            argument.value != THRT_NONE ? program.types[argument.value].bytes() : argument.bytes;
+        (argument.written ? bytes_written : bytes_read) += bytes;
+        ++(argument.written ? arrays_written : arrays_read);
+      }
+      text += indent + kernel.name + ": " + step.ops + "; " + std::to_string(kernel.groups) + " x " +
+              std::to_string(kernel.group_size) + "; reads " + std::to_string(bytes_read) + " bytes of " +
+              std::to_string(arrays_read) + ", writes " + std::to_string(bytes_written) + " of " +
+              std::to_string(arrays_written) + "\n";
+    }
+    if (step.repeat == nullptr) continue;
+    text += indent + "repeat " + std::to_string(step.repeat->trips) + " times, " +
+            (step.repeat->unrolled ? "unrolled" : "not unrolled") + ":\n";
+    describe(*step.repeat->body, indent + "  ", text);
+  }
+  for (const sdk::PlanCopy& copy : program.plan.final_copies) {
+    text += indent + "copy: " + std::to_string(copy.bytes) + " bytes\n";
+  }
+}
+
+bool Executable::counters(thrt_program_counters& counters) const {
+  counters.launches = schedule_.counters.launches;
+  counters.barriers = schedule_.counters.barriers;
+  counters.bytes_read = schedule_.counters.bytes_read;
+  counters.bytes_written = schedule_.counters.bytes_written;
+  return true;
+}
+
+}  // namespace thrt_vulkan
