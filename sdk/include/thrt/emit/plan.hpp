@@ -6,12 +6,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace thrt::emit {
 
+// What a work-group is to the device. On a processor its work-items are turns of a loop and a barrier ends that loop; on a GPU they run
+// side by side, and what one of them has loaded into the group's memory is near to all.
+enum class DeviceKind : std::uint8_t { kProcessor, kGpu };
+
+// How work-groups compute a matrix product or a convolution: a group has thread_columns columns of work-items, and each
+// work-item rows x columns elements of the result; `depth` terms of the sums are in the group's memory at once. Powers of two.
+struct Tiles {
+  std::int64_t rows = 0, columns = 0, thread_columns = 0, depth = 0;
+  std::int64_t splits = 1;  // pieces that the sums are cut to, each a group's; a second stage adds them up
+};
+
 struct Options {
+  DeviceKind device = DeviceKind::kProcessor;
+  std::int64_t compute_units = 16;  // of a GPU
   bool fuse = true;                 // false: a kernel for each op, for THRT_COMPILE_DEBUG
   std::size_t max_arguments = 24;   // arrays that a kernel may take; at least 8
   std::size_t max_expression = 96;  // elements of ops that one kernel computes: bounds its text and compile time
@@ -24,6 +38,7 @@ struct Options {
   std::int64_t tile_rows = 1, tile_columns = 1;
   std::int64_t min_work_items = 64;
   std::uint32_t group_size = 64;  // work-items of a work-group: a power of two
+  std::optional<Tiles> tiles;     // for all products and convolutions, whatever their size and the device: for tests
 };
 
 struct Argument {
