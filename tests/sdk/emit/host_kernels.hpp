@@ -19,25 +19,110 @@
 
 namespace thrt::testing {
 
+// How the compiled text runs a kernel: the work-items of a group are fibers, so that they can wait for each other. Between two
+// barriers they run one after the other in an order that differs each time: where a barrier is missing, some read too early. All
+// of a group must come to the same barriers. Group memory holds large numbers at first.
+inline constexpr const char* kHostPreamble = R"(
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <ucontext.h>
+#include <utility>
+static float thrt_float_of(unsigned bits) { float x; std::memcpy(&x, &bits, 4); return x; }
+static unsigned thrt_bits_of(float x) { unsigned bits; std::memcpy(&bits, &x, 4); return bits; }
+static unsigned thrt_group, thrt_item;
+
+extern char __start_thrt_shared[] __attribute__((weak, visibility("hidden")));
+extern char __stop_thrt_shared[] __attribute__((weak, visibility("hidden")));
+struct thrt_fiber { ucontext_t context; int at; };  // the line of the barrier it waits at; 0: it has ended
+static const unsigned thrt_most = 1024, thrt_stack = 1 << 16;
+static thrt_fiber thrt_fibers[thrt_most];
+static char thrt_stacks[thrt_most][thrt_stack];
+static ucontext_t thrt_scheduler;
+static void (*thrt_call)(void*);
+static void* thrt_data;
+static void thrt_barrier(int line) {
+  thrt_fiber& own = thrt_fibers[thrt_item];
+  own.at = line;
+  swapcontext(&own.context, &thrt_scheduler);
+}
+static void thrt_begin() {
+  thrt_call(thrt_data);
+  thrt_fibers[thrt_item].at = 0;
+}
+static unsigned thrt_random = 1;
+static void thrt_shuffle(unsigned* order, unsigned size) {
+  for (unsigned i = size; i > 1; --i) {
+    thrt_random = thrt_random * 1664525u + 1013904223u;
+    std::swap(order[i - 1], order[(thrt_random >> 8) % i]);
+  }
+}
+static const char* thrt_run_group(unsigned size, bool waits) {
+  static unsigned order[thrt_most];
+  static char problem[200];
+  for (unsigned i = 0; i < size; ++i) order[i] = i;
+  if (!waits) {
+    thrt_shuffle(order, size);
+    for (unsigned i = 0; i < size; ++i) {
+      thrt_item = order[i];
+      thrt_call(thrt_data);
+    }
+    return nullptr;
+  }
+  for (unsigned i = 0; i < size; ++i) {
+    getcontext(&thrt_fibers[i].context);
+    thrt_fibers[i].context.uc_stack.ss_sp = thrt_stacks[i];
+    thrt_fibers[i].context.uc_stack.ss_size = thrt_stack;
+    thrt_fibers[i].context.uc_link = &thrt_scheduler;
+    makecontext(&thrt_fibers[i].context, thrt_begin, 0);
+  }
+  for (;;) {
+    thrt_shuffle(order, size);
+    for (unsigned i = 0; i < size; ++i) {
+      thrt_item = order[i];
+      swapcontext(&thrt_scheduler, &thrt_fibers[order[i]].context);
+    }
+    for (unsigned i = 1; i < size; ++i) {
+      if (thrt_fibers[i].at == thrt_fibers[0].at) continue;
+      std::snprintf(problem, sizeof problem, "group %u: work-item 0 waits at line %d, work-item %u at line %d",
+                    thrt_group, thrt_fibers[0].at, i, thrt_fibers[i].at);
+      return problem;
+    }
+    if (thrt_fibers[0].at == 0) return nullptr;
+  }
+}
+template <class F>
+const char* thrt_run_call(F call, unsigned groups, unsigned size, bool waits) {
+  if (__start_thrt_shared != nullptr && waits)
+    std::memset(__start_thrt_shared, 0x7f, __stop_thrt_shared - __start_thrt_shared);
+  thrt_call = [](void* data) { (*static_cast<F*>(data))(); };
+  thrt_data = &call;
+  for (thrt_group = 0; thrt_group < groups; ++thrt_group) {
+    const char* problem = thrt_run_group(size, waits);
+    if (problem != nullptr) return problem;
+  }
+  return nullptr;
+}
+template <class... A, std::size_t... I>
+const char* thrt_run(void (*f)(A...), void** a, unsigned groups, unsigned size, bool waits, std::index_sequence<I...>) {
+  return thrt_run_call([=] { f((A)a[I]...); }, groups, size, waits);
+}
+template <class... A>
+const char* thrt_run(void (*f)(A...), void** a, unsigned groups, unsigned size, bool waits) {
+  return thrt_run(f, a, groups, size, waits, std::make_index_sequence<sizeof...(A)>());
+}
+)";
+
 inline emit::Dialect host_dialect() {
   emit::Dialect d;
   d.name = "C++";
-  d.preamble =
-      "#include <cmath>\n#include <cstring>\n#include <utility>\n"
-      "static thread_local unsigned thrt_group, thrt_item;\n"
-      "static float thrt_float_of(unsigned bits) { float x; std::memcpy(&x, &bits, 4); return x; }\n"
-      "static unsigned thrt_bits_of(float x) { unsigned bits; std::memcpy(&bits, &x, 4); return bits; }\n"
-      "template <class... A, std::size_t... I>\n"
-      "void thrt_run(void (*f)(A...), void** a, unsigned groups, unsigned size, std::index_sequence<I...>) {\n"
-      "  for (thrt_group = 0; thrt_group < groups; ++thrt_group) {\n"
-      "    for (thrt_item = 0; thrt_item < size; ++thrt_item) f((A)a[I]...);\n  }\n}\n"
-      "template <class... A>\n"
-      "void thrt_run(void (*f)(A...), void** a, unsigned groups, unsigned size) {\n"
-      "  thrt_run(f, a, groups, size, std::make_index_sequence<sizeof...(A)>());\n}\n";
+  d.preamble = kHostPreamble;
   d.kernel = "static void";
   d.function = "static inline";
   d.group = "thrt_group";
   d.item = "thrt_item";
+  d.barrier = "thrt_barrier(__LINE__);";
+  d.shared = "__attribute__((section(\"thrt_shared\"))) static";
   d.i32 = "int";
   d.u32 = "unsigned";
   d.u8 = "unsigned char";
@@ -80,8 +165,9 @@ class HostKernels {
     for (const auto& [text, kernel] : kernels_) distinct.push_back(&kernel);
     std::string text = emit::translation_unit(host_dialect(), distinct);
     for (const emit::Kernel* kernel : distinct) {
-      text += "extern \"C\" void run_" + kernel->name + "(void** a, unsigned g, unsigned s) { thrt_run(" +
-              kernel->name + ", a, g, s); }\n";
+      const bool waits = kernel->text.find("thrt_barrier(") != std::string::npos;
+      text += "extern \"C\" const char* run_" + kernel->name + "(void** a, unsigned g, unsigned s) { return thrt_run(" +
+              kernel->name + ", a, g, s, " + (waits ? "true" : "false") + "); }\n";
     }
     const std::string base = ::testing::TempDir() + "thrt_emit_" + std::to_string(getpid());
     std::ofstream(base + ".cpp") << text;
@@ -92,6 +178,16 @@ class HostKernels {
     ASSERT_NE(library_, nullptr) << dlerror();
     std::remove((base + ".so").c_str());
     std::remove((base + ".cpp").c_str());
+  }
+
+  void add(const emit::Kernel& kernel) { kernels_.emplace(kernel.text, kernel); }
+
+  // What went wrong with its barriers, or nothing.
+  std::string launch(const emit::Kernel& kernel, std::vector<void*> arguments) const {
+    const auto run =
+        reinterpret_cast<const char* (*)(void**, unsigned, unsigned)>(dlsym(library_, ("run_" + kernel.name).c_str()));
+    const char* problem = run(arguments.data(), static_cast<unsigned>(kernel.groups), kernel.group_size);
+    return problem != nullptr ? problem : "";
   }
 
   // Inputs by slot name; all written slots come back.
@@ -117,16 +213,24 @@ class HostKernels {
       }
       return nullptr;
     };
-    for (const emit::Step& step : program.plan.steps) {
+    for (std::size_t i = 0; i < program.plan.steps.size(); ++i) {
+      const emit::Step& step = program.plan.steps[i];
+      std::uint32_t stage = 0;
       for (const emit::Kernel& kernel : step.kernels) {
+        EXPECT_GE(kernel.stage, stage) << kernel.name;
+        stage = kernel.stage;
         std::vector<void*> arguments;
         for (const emit::Argument& argument : kernel.arguments) {
-          arguments.push_back(address(plan.values[argument.value]));
+          if (argument.value == THRT_NONE) {
+            EXPECT_LE(argument.offset + argument.bytes, step.memory.scratch_bytes) << kernel.name;
+            arguments.push_back(workspace.data() + plan.scratch[i] + argument.offset);
+          } else {
+            arguments.push_back(address(plan.values[argument.value]));
+          }
           EXPECT_NE(arguments.back(), nullptr) << kernel.text;
         }
-        const auto run =
-            reinterpret_cast<void (*)(void**, unsigned, unsigned)>(dlsym(library_, ("run_" + kernel.name).c_str()));
-        run(arguments.data(), static_cast<unsigned>(kernel.groups), kernel.group_size);
+        const std::string problem = launch(kernel, arguments);
+        EXPECT_EQ(problem, "") << kernel.text;
       }
     }
     for (const sdk::PlanCopy& copy : plan.final_copies) std::memcpy(address(copy.to), address(copy.from), copy.bytes);
