@@ -43,10 +43,12 @@ std::vector<Binding::Command> Binding::bind(const KernelCache& cache, const Prog
   };
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Program::Step& step = program.steps[i];
-    for (const emit::Kernel& kernel : step.step.kernels) commands.push_back(launch(cache, kernel, program, values));
+    const Region scratch{workspace_.get(), workspace + program.plan.scratch[i]};
+    for (const emit::Kernel& kernel : step.step.kernels) {  // by stage, and the queue is in order
+      commands.push_back(launch(cache, kernel, program, values, scratch));
+    }
     if (step.repeat != nullptr) {  // the body's state lives where the results do; what stays is read where it is
       const Program::Repeat& repeat = *step.repeat;
-      const Region scratch{workspace_.get(), workspace + program.plan.scratch[i]};
       std::vector<Region> body_slots = {scratch};
       for (std::size_t k = 0; k < repeat.operands.size(); ++k) {
         const bool carried = k < repeat.results.size();
@@ -68,15 +70,16 @@ std::vector<Binding::Command> Binding::bind(const KernelCache& cache, const Prog
 }
 
 Binding::Command Binding::launch(const KernelCache& cache, const emit::Kernel& kernel, const Program& program,
-                                 const std::vector<Region>& values) const {
+                                 const std::vector<Region>& values, const Region& scratch) const {
   Command command;
   command.kernel = cache.make(kernel.text);
   command.local = kernel.group_size;
   command.global = static_cast<std::size_t>(kernel.groups) * kernel.group_size;
   cl_uint place = 0;
   for (const emit::Argument& argument : kernel.arguments) {
-    const Region& region = values[argument.value];
-    const cl_ulong first = region.offset / ir::dtype_size(program.types[argument.value].dtype);
+    const bool of_step = argument.value == THRT_NONE;  // in the step's scratch, whose elements have four bytes
+    const Region region = of_step ? Region{scratch.memory, scratch.offset + argument.offset} : values[argument.value];
+    const cl_ulong first = region.offset / (of_step ? 4 : ir::dtype_size(program.types[argument.value].dtype));
     THRT_CL(device_.api, clSetKernelArg, command.kernel.get(), place++, sizeof region.memory, &region.memory);
     THRT_CL(device_.api, clSetKernelArg, command.kernel.get(), place++, sizeof first, &first);
   }

@@ -37,7 +37,7 @@ class Binding final : public thrt::sdk::Binding {
   std::vector<Command> bind(const KernelCache& cache, const Program& program, const std::vector<Region>& slots,
                             std::uint64_t workspace);
   Command launch(const KernelCache& cache, const thrt::emit::Kernel& kernel, const Program& program,
-                 const std::vector<Region>& values) const;
+                 const std::vector<Region>& values, const Region& scratch) const;
   void run(const std::vector<Command>& commands) const;
   void run(const Command& command) const;
   void require_finite(const Command& command) const;

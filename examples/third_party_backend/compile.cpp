@@ -20,6 +20,7 @@ emit::Options options_for(const Device& device, std::uint32_t flags) {
   if (device.info.kind == THRT_DEVICE_SOFTWARE) {  // few cores with wide registers: much work for each work-item
     options.tile_rows = 4;
     options.tile_columns = 16;
+    options.group_size = 16;
   } else {
     options.tile_rows = 2;
     options.tile_columns = 2;

@@ -1,5 +1,6 @@
 #include "device.hpp"
 
+#include <thrt/emit/refuse.hpp>
 #include <thrt/sdk/error.hpp>
 
 #include <chrono>
@@ -52,8 +53,7 @@ thrt_device_info info_of(const Api& api, cl_device_id device) {
   info.memory_total = number<cl_ulong>(api, device, CL_DEVICE_GLOBAL_MEM_SIZE);
   info.memory_free = info.memory_total;  // OpenCL does not tell
   info.max_buffer_bytes = number<cl_ulong>(api, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  info.storage_dtypes =
-      1u << THRT_DTYPE_F32 | 1u << THRT_DTYPE_I32 | 1u << THRT_DTYPE_U32 | 1u << THRT_DTYPE_U8 | 1u << THRT_DTYPE_BOOL;
+  info.storage_dtypes = thrt::emit::kPrintedDtypes;  // a bit 1 << THRT_DTYPE_X for each
   info.precisions = 1u << THRT_PRECISION_F32;
   info.subgroup_size = number<cl_uint>(api, device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
   set_text(info.name, text(api, device, CL_DEVICE_NAME));
