@@ -79,6 +79,12 @@ class Body {
   void line(const std::string& statement) { text += std::string(2 * scopes_.size(), ' ') + statement + "\n"; }
   std::string name(const char* prefix) { return prefix + std::to_string(next_name_++); }
 
+  bool computes(std::uint32_t value) const { return inlined_.count(value) != 0; }
+  // The product at `flat` is known already, as this f32; element() finds it.
+  void set_product(std::uint32_t value, const Index& flat, const std::string& sum) {
+    remember(value, flat, finished(program_.type(value).dtype, sum));
+  }
+
   // The indices of row-major element `flat` of a shape.
   Indices unflatten(Index flat, const ir::Shape& shape) {
     Indices indices(static_cast<std::size_t>(shape.rank()));
@@ -167,6 +173,11 @@ class Body {
     std::string text;
     for (const std::string& condition : conditions) text += (text.empty() ? "" : " && ") + condition;
     return text;
+  }
+
+  template <typename Inside>
+  void when(const std::vector<std::string>& conditions, Inside&& inside) {
+    conditions.empty() ? inside() : block("if (" + all(conditions) + ")", inside);
   }
 
   // `then` and `otherwise` return an element; which one is decided at run time where it has to be.

@@ -8,6 +8,7 @@
 // from a kernel of its own.
 #pragma once
 
+#include <thrt/emit/contraction_tiles.hpp>
 #include <thrt/emit/cost.hpp>
 #include <thrt/emit/kernel_impl.hpp>
 #include <thrt/emit/plan.hpp>
@@ -32,6 +33,7 @@ class Fusion {
     double work_items = 0;
     std::size_t size = 0;  // evaluations of ops
     bool closed = false;   // takes nothing more in
+    bool tiled = false;    // has a product at its own place that work-groups compute in tiles
   };
 
   Fusion(const sdk::ProgramView& program, const Producers& producers, const Options& options)
@@ -157,13 +159,15 @@ class Fusion {
     group.unit.inlined.insert(op.result());
     group.read.erase(op.result());
     ++group.size;
+    const std::optional<Tiles> tiles = tiles_of(op, options_);
+    group.tiled = group.tiled || tiles.has_value();
     for (std::size_t i = 0; i < op.operands().size(); ++i) {
       const std::uint32_t operand = op.operand(i);
       if (is_number(operand)) continue;
       group.read.insert(operand);
       if (group.closed) must_[operand] = true;
       const int place = keeps_place(op, i) ? where.place : place_of(where, op.result(), i);
-      const double reads = evaluations * reads_of(op, i);
+      const double reads = evaluations * (tiles.has_value() ? tiled_reads(op, i, *tiles, options_) : reads_of(op, i));
       double& known = readers_[operand][{where.group, place}];
       known = std::max(known, reads);
     }
@@ -177,10 +181,14 @@ class Fusion {
   // Computing it in all its readers: is that cheaper than a kernel and the memory?
   bool pays(const sdk::OpView& op, const std::map<Place, double>& readers) const {
     const double elements = static_cast<double>(op.result_type().elements()), cost = own_cost(op);
+    const bool tiled = tiles_of(op, options_).has_value();
     double evaluations = 0;
     for (const auto& [place, count] : readers) {
       const Group& group = groups_[place.group];
       evaluations += count;
+      // Where work-groups compute a product, it is the only one, at its own place, and what they load is no loop.
+      if (tiled && (group.tiled || place.place != kOwn)) return false;
+      if (group.tiled && place.place != kOwn && loop_length(op) > 8) return false;
       const double serial = cost * count / std::max(1.0, group.work_items);
       if (cost > 0 && count > group.work_items && serial > options_.serial_cost) return false;
       if (loop_length(op) > 8 && count > group.work_items) return false;
@@ -217,6 +225,7 @@ class Fusion {
       const Group& group = groups_[place.group];
       if (group.closed || place.place != kOwn || group.kind != Kind::kKernel) continue;
       if (program_.type(group.unit.roots[0]).elements() != op.result_type().elements()) continue;
+      if (group.tiled && tiles_of(op, options_).has_value()) continue;
       if (group.size + 1 > options_.max_expression) continue;
       if (arguments_with(group, op, group.unit.roots.size() + 1) > options_.max_arguments) continue;
       std::set<std::size_t> others;

@@ -19,6 +19,11 @@ struct Unit {
   std::set<std::uint32_t> inlined;
 };
 
+// Results and the operands in whose memory they may lie.
+using InPlace = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+struct Contraction;
+
 class PartPrinter {
  public:
   PartPrinter(const sdk::ProgramView& program, const Producers& producers, const Dialect& dialect, const Unit& unit)
@@ -29,7 +34,7 @@ class PartPrinter {
         body_(program, producers, dialect, unit.inlined) {}
 
   // All elements of the roots. `in_place` gets the pairs that plan_memory may use.
-  Part pulled(const Options& options, std::vector<std::pair<std::uint32_t, std::uint32_t>>& in_place) {
+  Part pulled(const Options& options, InPlace& in_place) {
     std::int64_t work_items = program_.type(unit_.roots[0]).elements();
     const std::vector<Index> own = tile(options, work_items);
     body_.set_own(own);
@@ -43,17 +48,14 @@ class PartPrinter {
     for (std::size_t r = 0; r < unit_.roots.size(); ++r) {
       for (std::size_t i = 0; i < own.size(); ++i) store(unit_.roots[r], r, own[i], results[r * own.size() + i]);
     }
-    for (const std::uint32_t root : unit_.roots) {
-      for (const std::uint32_t value : body_.read) {
-        if (body_.read_elsewhere.count(value) != 0) continue;
-        const ir::Type from = program_.type(value), to = program_.type(root);
-        const bool same_places =
-            from.elements() == to.elements() && ir::dtype_size(from.dtype) == ir::dtype_size(to.dtype);
-        if (same_places) in_place.emplace_back(root, value);
-      }
-    }
+    add_in_place(in_place);
     return finish(work_items);
   }
+
+  // Behind contraction_part.hpp.
+  inline Part tiled(const Contraction& product, const Tiles& tiles, const Options& options, InPlace& in_place);
+  inline Part partial_sums(const Contraction& product, const Tiles& tiles, const Options& options);
+  inline Part total_sums(const Contraction& product, const Tiles& tiles, InPlace& in_place);
 
   // The part of a concat's result that lies in [first, last) along its axis.
   Part concat_part(std::int64_t first, std::int64_t last) {
@@ -145,7 +147,27 @@ class PartPrinter {
     body_.line("@y" + std::to_string(result) + "[" + body_.variables.text(at) + "] = " + stored + ";");
   }
 
-  Part finish(std::int64_t count) {
+  // The roots' elements at this flat index. All are computed before one is stored: its memory may be what another reads.
+  void store_roots(const Index& flat) {
+    std::vector<std::string> results;
+    for (const std::uint32_t root : unit_.roots)
+      results.push_back(body_.element(root, body_.unflatten(flat, program_.type(root).shape)));
+    for (std::size_t r = 0; r < unit_.roots.size(); ++r) store(unit_.roots[r], r, flat, results[r]);
+  }
+
+  void add_in_place(InPlace& in_place) const {
+    for (const std::uint32_t root : unit_.roots) {
+      for (const std::uint32_t value : body_.read) {
+        if (body_.read_elsewhere.count(value) != 0) continue;
+        const ir::Type from = program_.type(value), to = program_.type(root);
+        const bool same_places =
+            from.elements() == to.elements() && ir::dtype_size(from.dtype) == ir::dtype_size(to.dtype);
+        if (same_places) in_place.emplace_back(root, value);
+      }
+    }
+  }
+
+  Part finish(std::int64_t count, bool has_roots = true) {
     Part part;
     part.title = title();
     part.body = std::move(body_.text);
@@ -157,6 +179,10 @@ class PartPrinter {
       part.parameters.push_back({{value, written}, stored_type(d_, program_.type(value).dtype), name});
     };
     for (std::size_t i = 0; i < body_.read.size(); ++i) add(body_.read[i], "a" + std::to_string(i), false);
+    if (!has_roots) {
+      part.roots.clear();
+      return part;
+    }
     for (std::size_t i = 0; i < unit_.roots.size(); ++i) add(unit_.roots[i], "y" + std::to_string(i), true);
     return part;
   }

@@ -1,6 +1,7 @@
 // Behind emit.hpp.
 #pragma once
 
+#include <thrt/emit/contraction_part.hpp>
 #include <thrt/emit/emit.hpp>
 #include <thrt/emit/fusion.hpp>
 #include <thrt/emit/kernel_impl.hpp>
@@ -48,6 +49,10 @@ inline Draft draft_kernels(const sdk::ProgramView& program, const Producers& pro
     draft.parts.push_back(PartPrinter(program, producers, dialect, unit).argsort());
   } else if (op.kind() == ir::OpKind::CONCAT && op.operands().size() + 1 > options.max_arguments) {
     draft.parts = concat_parts(program, producers, dialect, unit, op, options.max_arguments);
+  } else if (std::vector<Part> tiled =
+                 contraction_parts(program, producers, dialect, unit, options, draft.step.memory);
+             !tiled.empty()) {
+    draft.parts = std::move(tiled);
   } else {
     draft.parts.push_back(PartPrinter(program, producers, dialect, unit).pulled(options, draft.step.memory.in_place));
   }

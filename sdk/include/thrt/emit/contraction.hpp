@@ -1,0 +1,242 @@
+// Behind emit.hpp: matrix products and convolutions as one thing,
+//     y[b, m, n] = sum over k of left[b, m, k] * right[b, k, n],
+// where left, right and y are elements of the op's operands and result at places that follow from b, m, n and k (implicit GEMM:
+// no matrix of image patches is ever in memory).
+//
+//   op                  b                 m          n               k               left    right
+//   matmul              batch dims        row        column          inner dim       a       b
+//   conv2d              -                 o          (image, p, q)   (c, i, j)       filter  x
+//   conv2d_grad_filter  -                 o          (c, i, j)       (image, p, q)   dy      x
+//   conv2d_grad_input   phase (fh, fw)    c          (image, u, v)   (o, i', j')     filter  dy
+//
+// The gradient by the input: row h of x meets tap i of the filter at row p = (h + pad - i) / stride of dy where that divides.
+// With i = stride * i' + f and h = stride * u + f - pad % stride, p is u - i' + pad / stride: for each phase f < stride the taps
+// that count are known and nothing is multiplied by zero.
+#pragma once
+
+#include <thrt/emit/body.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace thrt::emit::detail {
+
+struct Contraction {
+  const sdk::OpView* op = nullptr;
+  std::int64_t batch = 1, rows = 0, columns = 0, depth = 0;
+  std::size_t left = 0, right = 1;  // which operands
+
+  std::int64_t elements() const { return op->result_type().elements(); }
+  double products() const {
+    return static_cast<double>(batch) * static_cast<double>(rows) * static_cast<double>(columns) *
+           static_cast<double>(depth);
+  }
+};
+
+inline bool is_contraction(ir::OpKind kind) {
+  return kind == ir::OpKind::MATMUL || kind == ir::OpKind::CONV2D || kind == ir::OpKind::CONV2D_GRAD_INPUT ||
+         kind == ir::OpKind::CONV2D_GRAD_FILTER;
+}
+
+// Along one side of an image.
+struct GradientPhases {
+  std::int64_t stride, padding;
+  std::int64_t places;  // u: how many elements of a row have the same phase, at most
+  std::int64_t taps;    // i'
+
+  GradientPhases(std::int64_t stride_, std::int64_t padding_, std::int64_t length, std::int64_t filter)
+      : stride(stride_),
+        padding(padding_),
+        places((length - 1 + padding_ % stride_) / stride_ + 1),
+        taps((filter + stride_ - 1) / stride_) {}
+};
+
+inline GradientPhases gradient_phases(const sdk::OpView& op, int side) {
+  const auto attribute = static_cast<std::size_t>(side);
+  return {op.attribute(attribute), op.attribute(2 + 2 * attribute), op.result_type().shape[2 + side],
+          op.operand_type(1).shape[2 + side]};
+}
+
+inline Contraction contraction_of(const sdk::OpView& op) {
+  Contraction c;
+  c.op = &op;
+  const ir::Shape first = op.operand_type(0).shape, second = op.operand_type(1).shape, y = op.result_type().shape;
+  switch (op.kind()) {
+    case ir::OpKind::MATMUL: {
+      const int rank = y.rank();
+      c.rows = y[rank - 2];
+      c.columns = y[rank - 1];
+      c.depth = first[op.attribute(0) == 1 ? rank - 2 : rank - 1];
+      for (int d = 0; d < rank - 2; ++d) c.batch *= y[d];
+      break;
+    }
+    case ir::OpKind::CONV2D:
+      c.left = 1;
+      c.right = 0;
+      c.rows = y[1];
+      c.columns = y[0] * y[2] * y[3];
+      c.depth = second[1] * second[2] * second[3];
+      break;
+    case ir::OpKind::CONV2D_GRAD_INPUT: {
+      const GradientPhases h = gradient_phases(op, 0), w = gradient_phases(op, 1);
+      c.left = 1;
+      c.right = 0;
+      c.batch = h.stride * w.stride;
+      c.rows = y[1];
+      c.columns = y[0] * h.places * w.places;
+      c.depth = second[0] * h.taps * w.taps;
+      break;
+    }
+    case ir::OpKind::CONV2D_GRAD_FILTER:
+      c.rows = y[0];
+      c.columns = y[1] * y[2] * y[3];
+      c.depth = first[0] * first[2] * first[3];
+      break;
+    default:
+      throw sdk::Error(THRT_INTERNAL, std::string(op.name()) + " is no contraction").at_op(op.flat_index());
+  }
+  return c;
+}
+
+// The elements of a contraction's operands and result. What follows from b, m or n alone is computed where batch_of(), row_of()
+// and column_of() are called: before the loop over k.
+class ContractionPlaces {
+ public:
+  ContractionPlaces(Body& body, const Contraction& contraction) : body_(body), op_(*contraction.op), c_(contraction) {}
+
+  Indices batch_of(const Index& b) {
+    const ir::Shape y = op_.result_type().shape;
+    ir::Shape dims;
+    if (op_.kind() == ir::OpKind::MATMUL) {
+      for (int d = 0; d < y.rank() - 2; ++d) dims.push_back(y[d]);
+    } else if (op_.kind() == ir::OpKind::CONV2D_GRAD_INPUT) {
+      dims = {op_.attribute(0), op_.attribute(1)};
+    }
+    return body_.unflatten(b, dims);
+  }
+  Indices column_of(const Index& n) {
+    const ir::Shape first = op_.operand_type(0).shape, y = op_.result_type().shape;
+    switch (op_.kind()) {
+      case ir::OpKind::CONV2D:
+        return body_.unflatten(n, {y[0], y[2], y[3]});
+      case ir::OpKind::CONV2D_GRAD_INPUT:
+        return body_.unflatten(n, {first[0], gradient_phases(op_, 0).places, gradient_phases(op_, 1).places});
+      case ir::OpKind::CONV2D_GRAD_FILTER:
+        return body_.unflatten(n, {y[1], y[2], y[3]});
+      default:
+        return {n};
+    }
+  }
+  Indices term_of(const Index& k) {
+    const ir::Shape first = op_.operand_type(0).shape, second = op_.operand_type(1).shape;
+    switch (op_.kind()) {
+      case ir::OpKind::CONV2D:
+        return body_.unflatten(k, {second[1], second[2], second[3]});
+      case ir::OpKind::CONV2D_GRAD_INPUT:
+        return body_.unflatten(k, {second[0], gradient_phases(op_, 0).taps, gradient_phases(op_, 1).taps});
+      case ir::OpKind::CONV2D_GRAD_FILTER:
+        return body_.unflatten(k, {first[0], first[2], first[3]});
+      default:
+        return {k};
+    }
+  }
+
+  std::string left(const Indices& batch, const Index& row, const Indices& term) {
+    Indices at;
+    switch (op_.kind()) {
+      case ir::OpKind::CONV2D:
+        at = {row, term[0], term[1], term[2]};
+        break;
+      case ir::OpKind::CONV2D_GRAD_INPUT: {
+        at = {term[0], row, Index(0), Index(0)};
+        for (std::size_t side = 0; side < 2; ++side) at[2 + side] = term[1 + side] * op_.attribute(side) + batch[side];
+        break;
+      }
+      case ir::OpKind::CONV2D_GRAD_FILTER:
+        at = {term[0], row, term[1], term[2]};
+        break;
+      default:
+        at = matrix(batch, row, term[0], op_.attribute(0) == 1);
+    }
+    return element(c_.left, at);
+  }
+  std::string right(const Indices& batch, const Indices& term, const Indices& column) {
+    switch (op_.kind()) {
+      case ir::OpKind::CONV2D:
+        return element(c_.right, {column[0], term[0], image(column[1], term[1], 0), image(column[2], term[2], 1)});
+      case ir::OpKind::CONV2D_GRAD_INPUT: {
+        Indices at = {column[0], term[0], Index(0), Index(0)};
+        for (std::size_t side = 0; side < 2; ++side) {
+          const GradientPhases phases = gradient_phases(op_, static_cast<int>(side));
+          at[2 + side] = column[1 + side] + term[1 + side] * -1 + Index(phases.padding / phases.stride);
+        }
+        return element(c_.right, at);
+      }
+      case ir::OpKind::CONV2D_GRAD_FILTER:
+        return element(c_.right, {term[0], column[0], image(term[1], column[1], 0), image(term[2], column[2], 1)});
+      default:
+        return element(c_.right, matrix(batch, term[0], column[0], op_.attribute(1) == 1));
+    }
+  }
+
+  // The results of a column: `inside` gets a function from rows to indices, where there are any.
+  template <typename Inside>
+  void results(const Indices& batch, const Indices& column, Inside&& inside) {
+    const ir::Shape y = op_.result_type().shape;
+    switch (op_.kind()) {
+      case ir::OpKind::CONV2D:
+        return inside([&](const Index& row) { return Indices{column[0], row, column[1], column[2]}; });
+      case ir::OpKind::CONV2D_GRAD_FILTER:
+        return inside([&](const Index& row) { return Indices{row, column[0], column[1], column[2]}; });
+      case ir::OpKind::CONV2D_GRAD_INPUT: {
+        std::vector<std::string> conditions;
+        Indices places;
+        for (std::size_t side = 0; side < 2; ++side) {
+          const GradientPhases phases = gradient_phases(op_, static_cast<int>(side));
+          places.push_back(column[1 + side] * phases.stride + batch[side] + Index(-(phases.padding % phases.stride)));
+          body_.require_inside(places.back(), y[static_cast<int>(2 + side)], conditions);
+        }
+        return body_.when(conditions, [&] {
+          const Index h = body_.bounded(places[0], y[2]), w = body_.bounded(places[1], y[3]);
+          inside([&](const Index& row) { return Indices{column[0], row, h, w}; });
+        });
+      }
+      default:
+        return inside([&](const Index& row) { return matrix(batch, row, column[0], false); });
+    }
+  }
+
+ private:
+  static Indices matrix(const Indices& batch, const Index& row, const Index& column, bool transposed) {
+    Indices at = batch;
+    at.push_back(transposed ? column : row);
+    at.push_back(transposed ? row : column);
+    return at;
+  }
+  // Where an output and a tap meet in the image.
+  Index image(const Index& out, const Index& tap, std::size_t side) const {
+    return out * op_.attribute(side) + tap + Index(-op_.attribute(2 + 2 * side));
+  }
+  // Zero outside.
+  std::string element(std::size_t operand, const Indices& at) {
+    const ir::Type type = op_.operand_type(operand);
+    std::vector<std::string> conditions;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      if (!body_.require_inside(at[d], type.shape[static_cast<int>(d)], conditions)) return "0.0f";
+    }
+    const auto inside = [&] {
+      Indices source;
+      for (std::size_t d = 0; d < at.size(); ++d)
+        source.push_back(body_.bounded(at[d], type.shape[static_cast<int>(d)]));
+      return body_.element(op_.operand(operand), source);
+    };
+    return body_.choose(type.dtype, conditions, inside, [] { return std::string("0.0f"); });
+  }
+
+  Body& body_;
+  const sdk::OpView& op_;
+  const Contraction& c_;
+};
+
+}  // namespace thrt::emit::detail
