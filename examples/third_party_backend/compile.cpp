@@ -22,6 +22,8 @@ emit::Options options_for(const Device& device, std::uint32_t flags) {
     options.tile_columns = 16;
     options.group_size = 16;
   } else {
+    options.device = emit::DeviceKind::kGpu;
+    options.compute_units = device.info.compute_units;
     options.tile_rows = 2;
     options.tile_columns = 2;
     options.min_work_items = 256 * std::int64_t{device.info.compute_units};
