@@ -1,6 +1,7 @@
 #include <thrt/bench/targets.hpp>
 
 #include <thrt/error.hpp>
+#include <thrt/plugin/kernel_cache.hpp>
 #include <thrt/plugin/probe.hpp>
 #include <thrt/plugin/registry.hpp>
 #include <thrt/plugin/search.hpp>
@@ -84,7 +85,10 @@ Targets open_targets(const TargetRequest& request) {
       request.precisions.empty() ? std::vector<std::string>{"f32"} : request.precisions;
   for (const std::string& precision : precisions) precision_of(precision);  // a wrong one is told before anything opens
   for (const std::string& name : names) {
-    const SelectedBackend backend = load_backend(BackendSpec::parse(name), search, Prober());
+    const BackendSpec spec = BackendSpec::parse(name);
+    LoadOptions load;
+    load.cache_dir = kernel_cache_of_this_process(spec.id);
+    const SelectedBackend backend = load_backend(spec, search, Prober(), load);
     for (const std::string& precision : precisions) open_with(backend, name, request, precision, result);
   }
   if (result.targets.empty()) {

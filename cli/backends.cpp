@@ -9,19 +9,37 @@
 namespace thrt::cli {
 namespace {
 
-std::string gibibytes(uint64_t bytes) {
-  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1u << 30));
+// "15.5 GiB", "128.0 MiB".
+std::string binary_bytes(uint64_t bytes) {
+  constexpr uint64_t kGibi = uint64_t{1} << 30;
+  if (bytes >= kGibi) return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / static_cast<double>(kGibi));
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1u << 20));
 }
 
-std::string device_as_text(const DeviceInfo& device) {
+std::string width(const DeviceInfo& device) {
+  std::string text = fmt::format("{} compute units", device.compute_units);
+  if (device.subgroup_size == 0) return text;
+  return text + (device.kind == THRT_DEVICE_CPU ? fmt::format(", {} f32 lanes in a register", device.subgroup_size)
+                                                : fmt::format(", {} lanes in a subgroup", device.subgroup_size));
+}
+
+std::string device_as_text(const std::string& backend_id, const DeviceInfo& device) {
   std::string text = fmt::format("  {}: {} ({})\n", device.index, device.name, device_kind_name(device.kind));
-  if (!device.available) return text + fmt::format("      unavailable: {}\n", device.unavailable_reason);
-  text += fmt::format("      memory {} ({} free), {} compute units", gibibytes(device.memory_total),
-                      gibibytes(device.memory_free), device.compute_units);
-  if (!device.architecture.empty()) text += ", " + device.architecture;
-  if (!device.driver.empty()) text += ", " + device.driver;
-  text += fmt::format("\n      precisions {}; values {}\n", fmt::join(precision_names(device.precisions), " "),
-                      fmt::join(dtype_names(device.storage_dtypes), " "));
+  const auto line = [&](const char* name, const std::string& value) {
+    if (!value.empty()) text += fmt::format("      {:<12} {}\n", name, value);
+  };
+  if (!device.available) line("unavailable", device.unavailable_reason);
+  line("driver", device.driver);
+  if (!device.available) return text;
+  line("abilities", device.architecture);
+  line("width", width(device));
+  line("memory", fmt::format("{} ({} free), {} in one buffer", binary_bytes(device.memory_total),
+                             binary_bytes(device.memory_free), binary_bytes(device.max_buffer_bytes)));
+  line("precisions", fmt::format("{}", fmt::join(precision_names(device.precisions), " ")));
+  line("values", fmt::format("{}", fmt::join(dtype_names(device.storage_dtypes), " ")));
+  if (device.kind == THRT_DEVICE_SOFTWARE) {
+    line("software", fmt::format("used only when asked for: --backend {}:{}", backend_id, device.index));
+  }
   return text;
 }
 
@@ -63,7 +81,7 @@ std::string backends_as_text(const Discovery& discovery) {
     const Manifest& manifest = backend.manifest;
     text += fmt::format("\n{} {} by {}, ABI {}.{}: {}\n  {}\n", manifest.id, manifest.version, manifest.vendor,
                         manifest.abi_major, manifest.abi_minor, manifest.description, backend.file.string());
-    for (const DeviceInfo& device : backend.devices) text += device_as_text(device);
+    for (const DeviceInfo& device : backend.devices) text += device_as_text(manifest.id, device);
     if (backend.devices.empty()) text += "  no devices\n";
   }
   if (!discovery.unusable.empty()) text += "\nnot usable:\n";

@@ -3,6 +3,7 @@
 #include "report.hpp"
 
 #include <thrt/error.hpp>
+#include <thrt/plugin/kernel_cache.hpp>
 #include <thrt/runtime/context.hpp>
 
 #include <fmt/format.h>
@@ -40,6 +41,7 @@ SelectedBackend open_backend(const rl::RunConfig& config, const PluginOptions& o
       search_of_this_process(std::vector<std::filesystem::path>(options.files.begin(), options.files.end()));
   LoadOptions load;
   load.validate = options.validate;
+  load.cache_dir = kernel_cache_of_this_process(spec.id);
   SelectedBackend backend = load_backend(spec, search, Prober(), load);
   require_precision(backend, config.precision);
   return backend;

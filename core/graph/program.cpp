@@ -135,6 +135,33 @@ std::vector<Program::Slot> lower_slots(Tables& tables, const Graph& graph) {
   return slots;
 }
 
+Tables tables_of(const thrt_program& program) {
+  Tables tables;
+  tables.values.assign(program.values, program.values + program.value_count);
+  tables.ops.assign(program.ops, program.ops + program.op_count);
+  tables.slots.assign(program.slots, program.slots + program.slot_count);
+  tables.operands.assign(program.operands, program.operands + program.operand_count);
+  tables.attributes.assign(program.attributes, program.attributes + program.attribute_count);
+  const auto* constants = reinterpret_cast<const std::byte*>(program.constants);
+  tables.constants.assign(constants, constants + program.constant_bytes);
+  tables.strings.assign(program.strings, program.string_bytes);
+  tables.groups.assign(program.groups, program.groups + program.group_count);
+  return tables;
+}
+
+std::vector<Program::Slot> slots_of(const thrt_program& program) {
+  std::vector<Program::Slot> slots;
+  for (std::uint32_t i = 0; i < program.slot_count; ++i) {
+    const thrt_slot& slot = program.slots[i];
+    const bool read = slot.input_value != THRT_NONE;
+    const bool written = slot.output_value != THRT_NONE;
+    const auto kind = !read ? Graph::SlotKind::kOutput : written ? Graph::SlotKind::kState : Graph::SlotKind::kInput;
+    const thrt_value& value = program.values[read ? slot.input_value : slot.output_value];
+    slots.push_back({program.strings + slot.name, kind, ir::type_of(value), read && written, Init::zeros()});
+  }
+  return slots;
+}
+
 // The lowest one that has all the ops, those of sub-programs included.
 std::uint32_t opset_of(const Graph& graph) {
   std::uint32_t opset = ir::kOldestOpset;
@@ -197,6 +224,23 @@ Program lower(const Graph& graph) {
   const auto fingerprint = ir::fingerprint(data->abi);
   data->abi.fingerprint[0] = fingerprint[0];
   data->abi.fingerprint[1] = fingerprint[1];
+  Program program;
+  program.data_ = std::move(data);
+  return program;
+}
+
+Program copy_of(const thrt_program& original) {
+  auto data = std::make_shared<Program::Data>(tables_of(original));
+  data->name = original.strings + original.name;
+  data->slots = slots_of(original);
+  for (std::uint32_t i = 0; i < original.subprogram_count; ++i) {
+    data->subprograms.push_back(copy_of(*original.subprograms[i]));
+  }
+  for (const Program& subprogram : data->subprograms) data->subprogram_pointers.push_back(subprogram.abi());
+  data->abi = original;
+  point_at_tables(data->abi, data->tables);
+  data->abi.constants = reinterpret_cast<const std::uint8_t*>(data->constants.data());
+  data->abi.subprograms = data->subprogram_pointers.data();
   Program program;
   program.data_ = std::move(data);
   return program;

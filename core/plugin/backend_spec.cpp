@@ -33,6 +33,18 @@ uint32_t available(const BackendSpec& spec, const DeviceInfo& device) {
               device.unavailable_reason, "run `thrust backends` to see what there is");
 }
 
+// How to ask for a software device: its index, and the first word of its name where that is no other's.
+std::string ways_to_name(const BackendSpec& spec, const DeviceInfo& device, const std::vector<DeviceInfo>& devices) {
+  std::string text = fmt::format("--backend {}:{}", spec.id, device.index);
+  const std::string word = lower(device.name.substr(0, device.name.find(' ')));
+  const bool number = std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); });
+  const auto holders = std::count_if(devices.begin(), devices.end(), [&](const DeviceInfo& other) {
+    return lower(other.name).find(word) != std::string::npos;
+  });
+  if (holders == 1 && !number) text += fmt::format(" or --backend {}:{}", spec.id, word);
+  return text;
+}
+
 uint32_t select_by_default(const BackendSpec& spec, const std::vector<DeviceInfo>& devices) {
   for (const DeviceInfo& device : devices) {
     if (device.available && device.kind != THRT_DEVICE_SOFTWARE) return device.index;
@@ -40,10 +52,13 @@ uint32_t select_by_default(const BackendSpec& spec, const std::vector<DeviceInfo
   const auto software = std::find_if(devices.begin(), devices.end(), [](const DeviceInfo& device) {
     return device.available && device.kind == THRT_DEVICE_SOFTWARE;
   });
-  throw Error(fmt::format("backend '{}' has no device to use", spec.id), list_devices(devices),
-              software == devices.end()
-                  ? "another backend; `thrust backends` lists them"
-                  : fmt::format("a software device is used only when named: {}:{}", spec.id, software->name));
+  if (software == devices.end()) {
+    throw Error(fmt::format("backend '{}' has no device to use", spec.id), list_devices(devices),
+                "another backend; `thrust backends` lists them");
+  }
+  throw Error(fmt::format("backend '{}' has no device but software that imitates one", spec.id), list_devices(devices),
+              fmt::format("software runs on the processor and is used only when asked for: {}",
+                          ways_to_name(spec, *software, devices)));
 }
 
 uint32_t select_by_index(const BackendSpec& spec, const std::vector<DeviceInfo>& devices) {
@@ -55,12 +70,7 @@ uint32_t select_by_index(const BackendSpec& spec, const std::vector<DeviceInfo>&
                 devices.empty() ? "another backend; `thrust backends` lists them"
                                 : fmt::format("an index from 0 to {}", devices.size() - 1));
   }
-  const DeviceInfo& device = devices[index];
-  if (device.available && device.kind == THRT_DEVICE_SOFTWARE) {
-    throw Error(fmt::format("device {} of backend '{}' is software ({})", index, spec.id, device.name),
-                "it runs on the processor, so it is used only when named", fmt::format("{}:{}", spec.id, device.name));
-  }
-  return available(spec, device);
+  return available(spec, devices[index]);
 }
 
 uint32_t select_by_name(const BackendSpec& spec, const std::vector<DeviceInfo>& devices) {

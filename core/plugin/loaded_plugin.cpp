@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/dll/shared_library.hpp>
 #include <cstring>
+#include <optional>
 #include <thrt/error.hpp>
 #include <thrt/plugin/loaded_plugin.hpp>
 #include <thrt/plugin/validation.hpp>
@@ -78,6 +79,23 @@ thrt_backend_api copy_table(const thrt_backend_api& theirs, uint32_t size_in_man
   return ours;
 }
 
+// The extension's table in this host's size; nothing when the plugin has none.
+std::optional<thrt_describe_api> find_describe(const thrt_backend_api& api) {
+  const auto* theirs = static_cast<const thrt_describe_api*>(api.get_extension(THRT_DESCRIBE_ID));
+  if (theirs == nullptr) return std::nullopt;
+  constexpr size_t kSizeV1 = 8 + 2 * sizeof(void*);
+  const std::string where = std::string("its table of ") + THRT_DESCRIBE_ID;
+  if (theirs->struct_size < kSizeV1 || theirs->struct_size % 8 != 0) {
+    throw broken(fmt::format("{} has struct_size {}, the first version's has {}", where, theirs->struct_size, kSizeV1));
+  }
+  if (theirs->reserved != 0) throw broken(where + " sets the reserved field");
+  if (theirs->describe == nullptr || theirs->counters == nullptr) throw broken(where + " lacks a function");
+  thrt_describe_api ours{};
+  std::memcpy(&ours, theirs, std::min<size_t>(theirs->struct_size, sizeof ours));
+  ours.struct_size = sizeof ours;
+  return ours;
+}
+
 DeviceInfo read_device(const thrt_backend_api& api, thrt_plugin* plugin, uint32_t index) {
   // The bytes after the struct show whether the plugin writes past struct_size.
   constexpr unsigned char kCanary = 0xA5;
@@ -129,6 +147,7 @@ struct LoadedPlugin::Impl {
   Manifest manifest;
   boost::dll::shared_library library;
   thrt_backend_api table{};
+  std::optional<thrt_describe_api> describe;
   thrt_plugin* plugin = nullptr;
   std::vector<DeviceInfo> devices;
   std::unique_ptr<ValidationLayer> validation;
@@ -177,6 +196,7 @@ struct LoadedPlugin::Impl {
     check_status(entry(THRT_ABI_MAJOR, THRT_ABI_MINOR, &api, &error), error, "thrt_backend_entry_v1");
     if (api == nullptr) throw broken("thrt_backend_entry_v1 answered OK and left the table null");
     table = copy_table(*api, manifest.api_size);
+    describe = find_describe(table);
   }
 
   void open(const LoadOptions& options) {
@@ -212,7 +232,8 @@ LoadedPlugin::LoadedPlugin(const std::filesystem::path& file, const LoadOptions&
   impl_->run("open", options, [&] { impl_->open(options); });
   impl_->run("enumerate", options, [&] { impl_->enumerate(); });
   if (options.validate) {
-    impl_->validation = std::make_unique<ValidationLayer>(impl_->table, impl_->plugin, options.on_violation);
+    impl_->validation = std::make_unique<ValidationLayer>(impl_->table, impl_->plugin, options.on_violation,
+                                                          impl_->describe ? &*impl_->describe : nullptr);
   }
 }
 
@@ -223,6 +244,10 @@ const thrt_backend_api& LoadedPlugin::api() const {
 }
 thrt_plugin* LoadedPlugin::handle() const {
   return impl_->validation ? impl_->validation->plugin() : impl_->plugin;
+}
+const thrt_describe_api* LoadedPlugin::describe_api() const {
+  if (impl_->validation) return impl_->validation->describe_api();
+  return impl_->describe ? &*impl_->describe : nullptr;
 }
 const Manifest& LoadedPlugin::manifest() const {
   return impl_->manifest;

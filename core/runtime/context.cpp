@@ -268,6 +268,44 @@ std::string Executable::summary() const {
                      static_cast<double>(info.compile_ns) * 1e-6, static_cast<const char*>(info.kind));
 }
 
+std::optional<std::string> Executable::describe() const {
+  const thrt_describe_api* table = impl_->context->plugin->describe_api();
+  if (table == nullptr) return std::nullopt;
+  const auto fill = [&](char* text, std::uint64_t capacity) -> std::optional<std::uint64_t> {
+    std::uint64_t needed = 0;
+    Failure failure;
+    const thrt_status status =
+        table->describe(impl_->context->context, impl_->executable, text, capacity, &needed, failure.get());
+    if (status == THRT_UNSUPPORTED) return std::nullopt;
+    failure.check(status, impl_->context->id,
+                  [&] { return fmt::format("describing program '{}'", impl_->program.name()); });
+    return needed;
+  };
+  const std::optional<std::uint64_t> needed = fill(nullptr, 0);
+  if (!needed) return std::nullopt;
+  std::string text(static_cast<std::size_t>(*needed), '\0');
+  if (fill(text.data(), *needed) != needed) {
+    throw Error(
+        fmt::format("backend '{}' describes program '{}' in two ways", impl_->context->id, impl_->program.name()),
+        "the text's length changed between two calls", "report this to the plugin's vendor");
+  }
+  text.resize(text.find('\0'));
+  return text;
+}
+
+std::optional<thrt_program_counters> Executable::counters() const {
+  const thrt_describe_api* table = impl_->context->plugin->describe_api();
+  if (table == nullptr) return std::nullopt;
+  thrt_program_counters counters{};
+  counters.struct_size = sizeof(counters);
+  Failure failure;
+  const thrt_status status = table->counters(impl_->context->context, impl_->executable, &counters, failure.get());
+  if (status == THRT_UNSUPPORTED) return std::nullopt;
+  failure.check(status, impl_->context->id,
+                [&] { return fmt::format("counting what program '{}' does", impl_->program.name()); });
+  return counters;
+}
+
 Binding::Binding(const Executable& executable, std::span<const Buffer> slots)
     : impl_(std::make_shared<Impl>(executable.impl_)) {
   std::vector<thrt_slot_buffer> raw;

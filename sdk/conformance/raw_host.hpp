@@ -7,6 +7,7 @@
 #include "case.hpp"
 
 #include <thrt/graph/program.hpp>
+#include <thrt/plugin/kernel_cache.hpp>
 
 #include <fmt/format.h>
 
@@ -110,7 +111,9 @@ class RawContext {
 // The plugin without the layer.
 class RawHost {
  public:
-  explicit RawHost(const Bench& bench) : plugin_(bench.plugin->file()), device_(bench.device_index) {}
+  explicit RawHost(const Bench& bench)
+      : plugin_(bench.plugin->file(), {.cache_dir = kernel_cache_of_this_process(bench.plugin->manifest().id)}),
+        device_(bench.device_index) {}
 
   const thrt_backend_api& api() const { return plugin_.api(); }
   thrt_plugin* plugin() const { return plugin_.handle(); }

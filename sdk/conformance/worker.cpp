@@ -1,6 +1,7 @@
 #include "worker.hpp"
 
 #include <thrt/error.hpp>
+#include <thrt/plugin/kernel_cache.hpp>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -95,6 +96,7 @@ Bench load(const RunnerOptions& options, int channel) {
   try {
     LoadOptions validated;
     validated.validate = true;
+    validated.cache_dir = kernel_cache_of_this_process(read_manifest(options.plugin).id);
     Bench bench;
     bench.plugin = std::make_shared<LoadedPlugin>(options.plugin, validated);
     bench.reference = std::make_shared<LoadedPlugin>(options.reference);

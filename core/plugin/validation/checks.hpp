@@ -85,6 +85,25 @@ struct Guarded {
   }
 };
 
+// Calls fill(&value) with a guarded copy and hands it to the host when the plugin kept to its bounds.
+template <typename T, typename Fill>
+thrt_status fill_output(Call& call, T* out, const char* name, Fill fill) {
+  if (out == nullptr) return call.host_mistake(fmt::format("{} is null", name));
+  if (out->struct_size < sizeof(T))
+    return call.host_mistake(fmt::format("{}'s struct_size is {}", name, out->struct_size));
+  Guarded<T> guarded;
+  guarded.value.struct_size = sizeof(T);
+  const thrt_status status = fill(&guarded.value);
+  if (!guarded.intact()) return call.plugin_mistake("writes past struct_size");
+  if (guarded.value.struct_size != sizeof(T)) return call.plugin_mistake("changes struct_size");
+  if (status == THRT_OK) {
+    const uint32_t capacity = out->struct_size;
+    *out = guarded.value;
+    out->struct_size = capacity;
+  }
+  return status;
+}
+
 // An output handle: set to neither null nor an object before the call, so that one left alone is seen.
 template <typename T>
 class OutHandle {

@@ -69,25 +69,6 @@ std::string device_fault(const thrt_device_info& info) {
   return {};
 }
 
-// Calls fill(&value) with a guarded copy and hands it to the host when the plugin kept to its bounds.
-template <typename T, typename Fill>
-thrt_status fill_output(Call& call, T* out, const char* name, Fill fill) {
-  if (out == nullptr) return call.host_mistake(fmt::format("{} is null", name));
-  if (out->struct_size < sizeof(T))
-    return call.host_mistake(fmt::format("{}'s struct_size is {}", name, out->struct_size));
-  Guarded<T> guarded;
-  guarded.value.struct_size = sizeof(T);
-  const thrt_status status = fill(&guarded.value);
-  if (!guarded.intact()) return call.plugin_mistake("writes past struct_size");
-  if (guarded.value.struct_size != sizeof(T)) return call.plugin_mistake("changes struct_size");
-  if (status == THRT_OK) {
-    const uint32_t capacity = out->struct_size;
-    *out = guarded.value;
-    out->struct_size = capacity;
-  }
-  return status;
-}
-
 thrt_status device_info(thrt_plugin* handle, uint32_t index, thrt_device_info* info, thrt_error* error) {
   return in_plugin("device_info", handle, error, [&](Call& call, Plugin& plugin) {
     return fill_output(call, info, "info", [&](thrt_device_info* filled) {

@@ -15,10 +15,10 @@ Context* context_of(thrt_context* handle) {
   return context != nullptr && context->magic == Context::kMagic ? context : nullptr;
 }
 
-thrt_backend_api wrapped_table(const thrt_backend_api& inner) {
+thrt_backend_api wrapped_table() {
   thrt_backend_api table{};
   table.struct_size = sizeof table;
-  table.get_extension = inner.get_extension;  // knows no handle: nothing to check
+  table.get_extension = [](const char*) -> const void* { return nullptr; };
   fill_device_calls(table);
   fill_memory_calls(table);
   fill_program_calls(table);
@@ -33,18 +33,23 @@ struct ValidationLayer::Impl {
 };
 
 ValidationLayer::ValidationLayer(const thrt_backend_api& inner, thrt_plugin* plugin,
-                                 std::function<void(const std::string&)> on_violation)
+                                 std::function<void(const std::string&)> on_violation,
+                                 const thrt_describe_api* describe)
     : impl_(std::make_unique<Impl>()) {
   impl_->plugin.inner_api = inner;
   impl_->plugin.inner = plugin;
   impl_->plugin.on_violation = std::move(on_violation);
-  impl_->table = validation::wrapped_table(inner);
+  impl_->plugin.inner_describe = describe;
+  impl_->table = validation::wrapped_table();
 }
 
 ValidationLayer::~ValidationLayer() = default;
 
 const thrt_backend_api& ValidationLayer::api() const {
   return impl_->table;
+}
+const thrt_describe_api* ValidationLayer::describe_api() const {
+  return impl_->plugin.inner_describe != nullptr ? &validation::kDescribeTable : nullptr;
 }
 thrt_plugin* ValidationLayer::plugin() const {
   return reinterpret_cast<thrt_plugin*>(&impl_->plugin);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <thrt/abi.h>
+#include <thrt/describe.h>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -45,6 +46,7 @@ struct Plugin {
   static constexpr uint64_t kMagic = 0x6C50'7472'6874'6C56;
   uint64_t magic = kMagic;
   thrt_backend_api inner_api{};
+  const thrt_describe_api* inner_describe = nullptr;  // null: not offered
   thrt_plugin* inner = nullptr;
   std::function<void(const std::string&)> on_violation;
   std::atomic<bool> alive{true};
@@ -101,7 +103,8 @@ class Mark {
 };
 
 // The layer's table: each function checks, calls the inner one, checks again.
-thrt_backend_api wrapped_table(const thrt_backend_api& inner);
+thrt_backend_api wrapped_table();
+extern const thrt_describe_api kDescribeTable;  // for plugins whose inner_describe is not null
 void fill_device_calls(thrt_backend_api& table);
 void fill_memory_calls(thrt_backend_api& table);
 void fill_program_calls(thrt_backend_api& table);

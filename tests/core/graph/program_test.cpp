@@ -3,6 +3,8 @@
 #include <thrt/error.hpp>
 #include <thrt/graph/repeat.hpp>
 #include <thrt/graph/tensor_ops.hpp>
+#include <thrt/io/program_file.hpp>
+#include <thrt/ir/print.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -106,6 +108,26 @@ TEST(Program, OutlivesItsGraphAndIsCheapToCopy) {
   const Program copy = program;  // NOLINT(performance-unnecessary-copy-initialization): what is tested
   EXPECT_EQ(copy.abi(), program.abi());
   expect_lowered(sample(), *copy.abi());
+}
+
+TEST(Program, CopiesOneThatSomebodyElseOwns) {
+  auto original = std::make_unique<Program>(lower(sample()));
+  const std::string text = ir::print(*original->abi());
+  const std::vector<std::byte> bytes = io::program_bytes(*original->abi());
+  const Program copy = copy_of(*original->abi());
+  original.reset();
+  EXPECT_EQ(ir::print(*copy.abi()), text);
+  EXPECT_EQ(io::program_bytes(*copy.abi()), bytes);
+  expect_lowered(sample(), *copy.abi());
+  const std::vector<Program::Slot> expected = lower(sample()).slots();
+  ASSERT_EQ(copy.slots().size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(copy.slots()[i].name, expected[i].name);
+    EXPECT_EQ(copy.slots()[i].type, expected[i].type);
+    EXPECT_EQ(copy.slots()[i].updated, expected[i].updated);
+    EXPECT_EQ(copy.slots()[i].init, Init::zeros());
+  }
+  EXPECT_EQ(copy.op_count(), lower(sample()).op_count());
 }
 
 TEST(Program, DescribesSlots) {

@@ -59,6 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
         Evil{"prints", "prints to standard output: 'Welcome to the plugin!'"},
         Evil{"refuses_host", "thrt_backend_entry_v1 failed with INCOMPATIBLE: this plugin needs a host with ABI 1.7"},
         Evil{"segfaults_in_enumerate", "crashed (SIGSEGV) during enumerate"},
+        Evil{"short_extension", "its table of thrt.describe/1 has struct_size 8, the first version's has 24"},
         Evil{"short_manifest", "its manifest is too short: 64 bytes"},
         Evil{"takes_signal", "changes the handler of signal 10 during load"},
         // Whether the exception gets through the loader (and is named) or aborts in it is the loader's choice.

@@ -5,6 +5,7 @@ namespace thrt {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 TEST(BackendSpec, ParsesIdIndexAndName) {
@@ -50,14 +51,17 @@ TEST(SelectDevice, ByIndexAndByNameInAnyCase) {
   EXPECT_EQ(select("vulkan:Other GPU"), 3u);
 }
 
-TEST(SelectDevice, SoftwareOnlyByName) {
+TEST(SelectDevice, SoftwareOnlyByNameOrIndex) {
   EXPECT_EQ(select("vulkan:llvmpipe"), 0u);
-  EXPECT_STREQ(refusal("vulkan:0").what(),
-               "device 0 of backend 'vulkan' is software (llvmpipe (LLVM 15.0.6, 256 bits))");
+  EXPECT_EQ(select("vulkan:0"), 0u);
   const std::vector<DeviceInfo> only_software = {kDevices[0]};
   const Error error = error_of([&] { select_device(BackendSpec::parse("vulkan"), only_software); });
-  EXPECT_STREQ(error.what(), "backend 'vulkan' has no device to use");
-  EXPECT_THAT(error.next(), HasSubstr("only when named: vulkan:llvmpipe"));
+  EXPECT_STREQ(error.what(), "backend 'vulkan' has no device but software that imitates one");
+  EXPECT_THAT(error.next(), EndsWith("only when asked for: --backend vulkan:0 or --backend vulkan:llvmpipe"));
+  // A name that two devices have names neither.
+  const std::vector<DeviceInfo> twice = {kDevices[0], device(1, THRT_DEVICE_SOFTWARE, "llvmpipe 2")};
+  EXPECT_THAT(error_of([&] { select_device(BackendSpec::parse("vulkan"), twice); }).next(),
+              EndsWith("only when asked for: --backend vulkan:0"));
 }
 
 TEST(SelectDevice, WhatIsNotThereIsAnErrorThatListsWhatIs) {

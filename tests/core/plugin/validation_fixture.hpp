@@ -53,7 +53,7 @@ class Validation : public testing::Test {
   void open() {
     thrt_plugin* plugin = nullptr;
     ASSERT_EQ(plain_plugin_open(nullptr, &plugin, nullptr), kOk);
-    layer_ = std::make_unique<ValidationLayer>(inner_, plugin);
+    layer_ = std::make_unique<ValidationLayer>(inner_, plugin, nullptr, describe_);
   }
   void open_context() {
     open();
@@ -89,6 +89,7 @@ class Validation : public testing::Test {
   const thrt_backend_api& api() const { return layer_->api(); }
 
   thrt_backend_api inner_ = plain_api;
+  const thrt_describe_api* describe_ = nullptr;
   std::unique_ptr<ValidationLayer> layer_;
   thrt_context* context_ = nullptr;
   thrt_error error_{};

@@ -29,11 +29,16 @@ class Program {
 
  private:
   friend Program lower(const Graph& graph);
+  friend Program copy_of(const thrt_program& program);
   struct Data;
   std::shared_ptr<const Data> data_;
 };
 
 // Throws Error when an output was declared and never given a value.
 Program lower(const Graph& graph);
+
+// A well-formed program (ir/verify.hpp) that somebody else owns. How its state begins is not in it, so each slot's `init`
+// is zeros.
+Program copy_of(const thrt_program& program);
 
 }  // namespace thrt

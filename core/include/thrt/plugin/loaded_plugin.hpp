@@ -2,6 +2,7 @@
 #pragma once
 
 #include <thrt/abi.h>
+#include <thrt/describe.h>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -32,6 +33,8 @@ class LoadedPlugin {
   // A table of this host's size; all functions of abi.h 1.0 are there. With validation: the layer's.
   const thrt_backend_api& api() const;
   thrt_plugin* handle() const;
+  // The extension of thrt/describe.h for what api() makes; null: the plugin has none.
+  const thrt_describe_api* describe_api() const;
 
   const Manifest& manifest() const;
   const std::filesystem::path& file() const;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <thrt/abi.h>
+#include <thrt/describe.h>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,15 +21,18 @@ namespace thrt {
 class ValidationLayer {
  public:
   // `inner`: a complete table (LoadedPlugin's), `plugin`: what its plugin_open gave. `on_violation` hears each broken
-  // rule at once, on the thread that broke it; may be empty.
+  // rule at once, on the thread that broke it; may be empty. `describe`: the plugin's table of thrt/describe.h, or null.
   ValidationLayer(const thrt_backend_api& inner, thrt_plugin* plugin,
-                  std::function<void(const std::string&)> on_violation = {});
+                  std::function<void(const std::string&)> on_violation = {},
+                  const thrt_describe_api* describe = nullptr);
   ~ValidationLayer();
   ValidationLayer(const ValidationLayer&) = delete;
   ValidationLayer& operator=(const ValidationLayer&) = delete;
 
-  // plugin_open answers THRT_INVALID_STATE: the plugin is open. plugin_close closes the inner one.
+  // plugin_open answers THRT_INVALID_STATE: the plugin is open. plugin_close closes the inner one. get_extension
+  // answers null: a plugin's own table takes the plugin's handles, and not this layer's.
   const thrt_backend_api& api() const;
+  const thrt_describe_api* describe_api() const;  // around the plugin's, or null
   thrt_plugin* plugin() const;
 
   std::vector<std::string> violations() const;  // all so far, in order

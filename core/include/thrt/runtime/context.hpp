@@ -5,12 +5,14 @@
 #pragma once
 
 #include <thrt/abi.h>
+#include <thrt/describe.h>
 #include <thrt/graph/program.hpp>
 #include <thrt/plugin/loaded_plugin.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -84,6 +86,10 @@ class Executable {
   const thrt_executable_info& info() const;
   // "ppo_update: backend=cpu ops=41/41 steps=30 launches=1 workspace=12.0 KiB compile=1.2 ms (closures)"
   std::string summary() const;
+  // What it became, a line a kernel or step; nothing when the backend does not say (thrt/describe.h).
+  std::optional<std::string> describe() const;
+  // Of one run; nothing when the backend does not count.
+  std::optional<thrt_program_counters> counters() const;
 
  private:
   friend class Binding;
