@@ -34,21 +34,39 @@ static unsigned thrt_group, thrt_item;
 
 extern char __start_thrt_shared[] __attribute__((weak, visibility("hidden")));
 extern char __stop_thrt_shared[] __attribute__((weak, visibility("hidden")));
-struct thrt_fiber { ucontext_t context; int at; };  // the line of the barrier it waits at; 0: it has ended
+// Its work-item's next turn begins where it left, at a barrier (its line) or, at 0, before the kernel. Switching by the compiler's
+// own setjmp, because swapcontext calls the system.
+struct thrt_fiber { ucontext_t context; void* resume[5]; int at; bool started; };
 static const unsigned thrt_most = 1024, thrt_stack = 1 << 16;
 static thrt_fiber thrt_fibers[thrt_most];
 static char thrt_stacks[thrt_most][thrt_stack];
-static ucontext_t thrt_scheduler;
+static void* thrt_scheduler[5];
 static void (*thrt_call)(void*);
 static void* thrt_data;
-static void thrt_barrier(int line) {
+__attribute__((noinline)) static void thrt_leave() { __builtin_longjmp(thrt_scheduler, 1); }
+__attribute__((noinline)) static void thrt_barrier(int line) {
   thrt_fiber& own = thrt_fibers[thrt_item];
   own.at = line;
-  swapcontext(&own.context, &thrt_scheduler);
+  if (__builtin_setjmp(own.resume) == 0) thrt_leave();
 }
 static void thrt_begin() {
-  thrt_call(thrt_data);
-  thrt_fibers[thrt_item].at = 0;
+  for (;;) {
+    thrt_call(thrt_data);
+    thrt_barrier(0);
+  }
+}
+__attribute__((noinline)) static void thrt_enter(thrt_fiber& fiber, char* stack) {
+  if (fiber.started) __builtin_longjmp(fiber.resume, 1);
+  fiber.started = true;
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = stack;
+  fiber.context.uc_stack.ss_size = thrt_stack;
+  makecontext(&fiber.context, thrt_begin, 0);
+  setcontext(&fiber.context);
+}
+__attribute__((noinline)) static void thrt_continue(unsigned item) {
+  thrt_item = item;
+  if (__builtin_setjmp(thrt_scheduler) == 0) thrt_enter(thrt_fibers[item], thrt_stacks[item]);
 }
 static unsigned thrt_random = 1;
 static void thrt_shuffle(unsigned* order, unsigned size) {
@@ -69,23 +87,14 @@ static const char* thrt_run_group(unsigned size, bool waits) {
     }
     return nullptr;
   }
-  for (unsigned i = 0; i < size; ++i) {
-    getcontext(&thrt_fibers[i].context);
-    thrt_fibers[i].context.uc_stack.ss_sp = thrt_stacks[i];
-    thrt_fibers[i].context.uc_stack.ss_size = thrt_stack;
-    thrt_fibers[i].context.uc_link = &thrt_scheduler;
-    makecontext(&thrt_fibers[i].context, thrt_begin, 0);
-  }
   for (;;) {
     thrt_shuffle(order, size);
-    for (unsigned i = 0; i < size; ++i) {
-      thrt_item = order[i];
-      swapcontext(&thrt_scheduler, &thrt_fibers[order[i]].context);
-    }
+    for (unsigned i = 0; i < size; ++i) thrt_continue(order[i]);
     for (unsigned i = 1; i < size; ++i) {
       if (thrt_fibers[i].at == thrt_fibers[0].at) continue;
       std::snprintf(problem, sizeof problem, "group %u: work-item 0 waits at line %d, work-item %u at line %d",
                     thrt_group, thrt_fibers[0].at, i, thrt_fibers[i].at);
+      for (thrt_fiber& fiber : thrt_fibers) fiber.started = false;
       return problem;
     }
     if (thrt_fibers[0].at == 0) return nullptr;
@@ -145,7 +154,7 @@ class HostKernels {
     emit::Plan plan;
   };
 
-  HostKernels() = default;
+  explicit HostKernels(emit::Dialect dialect = host_dialect()) : dialect_(std::move(dialect)) {}
   HostKernels(const HostKernels&) = delete;
   HostKernels& operator=(const HostKernels&) = delete;
   ~HostKernels() {
@@ -153,7 +162,7 @@ class HostKernels {
   }
 
   Program add(const thrt_program& program, const emit::Options& options) {
-    Program added{&program, emit::plan(sdk::ProgramView(program), host_dialect(), options)};
+    Program added{&program, emit::plan(sdk::ProgramView(program), dialect_, options)};
     for (const emit::Step& step : added.plan.steps) {
       for (const emit::Kernel& kernel : step.kernels) kernels_.emplace(kernel.text, kernel);
     }
@@ -163,7 +172,7 @@ class HostKernels {
   void compile() {
     std::vector<const emit::Kernel*> distinct;
     for (const auto& [text, kernel] : kernels_) distinct.push_back(&kernel);
-    std::string text = emit::translation_unit(host_dialect(), distinct);
+    std::string text = emit::translation_unit(dialect_, distinct);
     for (const emit::Kernel* kernel : distinct) {
       const bool waits = kernel->text.find("thrt_barrier(") != std::string::npos;
       text += "extern \"C\" const char* run_" + kernel->name + "(void** a, unsigned g, unsigned s) { return thrt_run(" +
@@ -242,6 +251,7 @@ class HostKernels {
   }
 
  private:
+  emit::Dialect dialect_;
   std::map<std::string, emit::Kernel> kernels_;  // by text
   void* library_ = nullptr;
 };

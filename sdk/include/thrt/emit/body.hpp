@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -62,6 +64,9 @@ class Body {
   std::vector<std::uint32_t> read;         // in order of first use
   std::set<std::uint32_t> read_elsewhere;  // read at another flat index than the work-item's own
   const std::string& index_type() const { return wide_ ? d_.i64 : d_.i32; }
+
+  // Asked first for what is computed where all work-items of a group come by; an element, or nothing: it is pulled.
+  std::function<std::optional<std::string>(const sdk::OpView& op, const Indices& at)> together;
 
   // The flat indices of the results' elements that this work-item computes.
   void set_own(std::vector<Index> flat) { own_ = std::move(flat); }
@@ -126,11 +131,18 @@ class Body {
   void loop(std::int64_t extent, Inside&& inside) {
     if (extent == 1) return inside(Index(0));
     const std::string r = name("r");
-    line("for (" + index_type() + " " + r + " = 0; " + r + " < " + std::to_string(extent) + "; ++" + r + ") {");
+    const std::size_t start = text.size();
+    const double turns_before = std::exchange(turns_, 0);
+    enclosing_turns_ *= static_cast<double>(extent);
     scopes_.emplace_back();
     inside(variables.add(r, extent));
     close();
-    line("}");
+    enclosing_turns_ /= static_cast<double>(extent);
+    const std::string body = text.substr(start);
+    text.resize(start);
+    print_loop(r, extent, body);
+    turns_ += turns_before;
+    require_few_turns();
   }
   // Loops over all indices of `dims`, row-major.
   template <typename Inside>
@@ -191,6 +203,23 @@ class Body {
     return t;
   }
 
+  // Reductions, in pieces: the register they accumulate in, one more term, the accumulated f32 as an element, and where
+  // in the operand the terms of result `at` lie.
+  inline std::string fold_start(const sdk::OpView& op) const;
+  inline void fold(const sdk::OpView& op, const std::string& accumulated, const std::string& term);
+  static inline std::vector<std::int64_t> folded_dims(const sdk::OpView& op);
+  static inline Indices folded_place(const sdk::OpView& op, const Indices& at, const Indices& inner);
+  // Declares a variable that loops add to: an f32 for sums of f16 and bf16.
+  std::string accumulator(ir::DType dtype, const std::string& start) {
+    const std::string t = name("s");
+    line(variable_type(d_, dtype) + " " + t + " = " + start + ";");
+    return t;
+  }
+  // What an accumulator leaves as an element of the dtype.
+  std::string finished(ir::DType dtype, const std::string& sum) {
+    return is_half(dtype) ? assigned(dtype, rounded(dtype, sum, functions)) : sum;
+  }
+
   std::string assigned(ir::DType dtype, const std::string& expression) {
     const std::string t = name("t");
     line("const " + variable_type(d_, dtype) + " " + t + " = " + expression + ";");
@@ -221,6 +250,51 @@ class Body {
   }
   const std::string& remember(std::uint32_t value, const Index& flat, const std::string& result) {
     return scopes_.back().elements.insert_or_assign(key(value, variables.text(flat)), result).first->second;
+  }
+
+  // So that a work-item's loops take few turns where a dialect wants it, a body stands in a turn several times.
+  void print_loop(const std::string& r, std::int64_t extent, const std::string& body) {
+    const std::int64_t copies = copies_in_a_turn(extent, body.size());
+    const std::int64_t whole = copies == extent ? 0 : extent / copies, first_left = whole * copies;
+    const auto copy = [&](const std::string& index) {
+      line("{");
+      line("  const " + index_type() + " " + r + " = " + index + ";");
+      text += body;
+      line("}");
+    };
+    const auto head = [&](const std::string& turn) {
+      line("for (" + index_type() + " " + turn + " = 0; " + turn + " < " + std::to_string(whole) + "; ++" + turn +
+           ") {");
+    };
+    if (copies == 1) {
+      head(r);
+      text += body;
+      line("}");
+    } else if (whole > 0) {
+      const std::string turn = name("r");
+      head(turn);
+      for (std::int64_t c = 0; c < copies; ++c) copy(turn + " * " + std::to_string(copies) + " + " + std::to_string(c));
+      line("}");
+    }
+    for (std::int64_t left = first_left; left < extent; ++left) copy(std::to_string(left));
+    turns_ = static_cast<double>(whole) + static_cast<double>(extent) * turns_;
+  }
+  std::int64_t copies_in_a_turn(std::int64_t extent, std::size_t body) const {
+    constexpr std::size_t kMostText = 16384;
+    const double all = enclosing_turns_ * (1 + turns_) * static_cast<double>(extent);
+    const double most = static_cast<double>(d_.most_turns) / 4;  // there are other loops
+    std::int64_t copies = 1;
+    while (d_.most_turns > 0 && all > most * static_cast<double>(copies) && copies < extent &&
+           2 * static_cast<std::size_t>(copies) * body < kMostText) {
+      copies *= 2;
+    }
+    return std::min(copies, extent);
+  }
+  void require_few_turns() const {
+    if (d_.most_turns == 0 || enclosing_turns_ > 1 || turns_ <= static_cast<double>(d_.most_turns)) return;
+    throw sdk::Error(THRT_UNSUPPORTED, "a work-item would take " + std::to_string(static_cast<std::int64_t>(turns_)) +
+                                           " turns of loops, and this device's driver ends loops after " +
+                                           std::to_string(d_.most_turns));
   }
 
   bool is_large(std::uint32_t value) const { return program_.type(value).elements() > INT32_MAX - 64; }
@@ -271,12 +345,6 @@ class Body {
   inline std::string conv2d_grad_filter(const sdk::OpView& op, const Indices& at);
   inline std::string random_word(const sdk::OpView& op, const Indices& at);
 
-  // Declares a variable that loops add to: an f32 for sums of f16 and bf16.
-  std::string accumulator(ir::DType dtype, const std::string& start) {
-    const std::string t = name("s");
-    line(variable_type(d_, dtype) + " " + t + " = " + start + ";");
-    return t;
-  }
   void add_product(const std::string& sum, const std::string& x, const std::string& y) {
     line(sum + " = " + call(d_.fused, {x, y, sum}) + ";");
   }
@@ -284,11 +352,6 @@ class Body {
     if (is_half(dtype)) dtype = ir::DType::kF32;
     const std::string both[] = {sum, x};
     line(sum + " = " + scalar(d_, ir::OpKind::ADD, dtype, dtype, both, functions) + ";");
-  }
-
-  // What an accumulator leaves as an element of the dtype.
-  std::string finished(ir::DType dtype, const std::string& sum) {
-    return is_half(dtype) ? assigned(dtype, rounded(dtype, sum, functions)) : sum;
   }
 
   const sdk::ProgramView& program_;
@@ -299,6 +362,8 @@ class Body {
   std::vector<Index> own_;
   std::set<std::uint32_t> prepared_;
   bool wide_;
+  // Turns of loops in what is printed of the innermost open loop (or of the whole) so far, and how often that runs.
+  double turns_ = 0, enclosing_turns_ = 1;
   int next_name_ = 0;
 };
 

@@ -23,6 +23,8 @@ struct Unit {
 using InPlace = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 struct Contraction;
+struct Reductions;
+struct Team;
 
 class PartPrinter {
  public:
@@ -56,6 +58,11 @@ class PartPrinter {
   inline Part tiled(const Contraction& product, const Tiles& tiles, const Options& options, InPlace& in_place);
   inline Part partial_sums(const Contraction& product, const Tiles& tiles, const Options& options);
   inline Part total_sums(const Contraction& product, const Tiles& tiles, InPlace& in_place);
+
+  // Behind reduction_plan.hpp.
+  inline std::vector<const sdk::OpView*> shared_folds();
+  inline Part shared_loops(const Reductions& plan);
+  inline Part pieces(const Reductions& plan, const sdk::OpView& op, const Team& team);
 
   // The part of a concat's result that lies in [first, last) along its axis.
   Part concat_part(std::int64_t first, std::int64_t last) {
@@ -100,6 +107,8 @@ class PartPrinter {
   }
 
  private:
+  static inline Argument scratch(const Reductions& plan, bool written);
+
   Index work_item(std::int64_t count) { return count == 1 ? Index(0) : body_.variables.add("i", count); }
 
   // The flat indices that one of `work_items` work-items computes. A tile of a matmul's result divides it.

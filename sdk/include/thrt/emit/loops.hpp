@@ -5,36 +5,45 @@
 
 namespace thrt::emit::detail {
 
-inline std::string Body::reduce(const sdk::OpView& op, const Indices& at) {
-  const ir::Type from = op.operand_type(0);
-  const bool is_sum = op.kind() == ir::OpKind::REDUCE_SUM, is_float = ir::is_float(from.dtype);
-  const std::string infinity = d_.bits_to_float + "(0x7f800000u)";
-  const bool is_signed = from.dtype == ir::DType::kI32;
-  const std::string start = is_float    ? (is_sum ? "0.0f" : "-" + infinity)
-                            : is_signed ? (is_sum ? "0" : "-2147483647 - 1")
-                                        : "0u";
-  std::vector<bool> is_reduced(static_cast<std::size_t>(from.shape.rank()), false);
-  for (const std::int64_t axis : op.attributes()) is_reduced[static_cast<std::size_t>(axis)] = true;
+inline std::string Body::fold_start(const sdk::OpView& op) const {
+  const ir::DType dtype = op.operand_type(0).dtype;
+  const bool is_sum = op.kind() == ir::OpKind::REDUCE_SUM;
+  if (ir::is_float(dtype)) return is_sum ? "0.0f" : "-" + d_.bits_to_float + "(0x7f800000u)";
+  if (dtype == ir::DType::kI32) return is_sum ? "0" : "-2147483647 - 1";
+  return "0u";
+}
+
+inline void Body::fold(const sdk::OpView& op, const std::string& accumulated, const std::string& term) {
+  const ir::DType dtype = op.operand_type(0).dtype;
+  if (op.kind() == ir::OpKind::REDUCE_SUM) return add_to(dtype, accumulated, term);
+  const std::string nan = ir::is_float(dtype) ? " || " + term + " != " + term : "";  // a NaN stays
+  line("if (" + term + " > " + accumulated + nan + ") " + accumulated + " = " + term + ";");
+}
+
+inline std::vector<std::int64_t> Body::folded_dims(const sdk::OpView& op) {
   std::vector<std::int64_t> dims;
-  for (std::size_t d = 0; d < is_reduced.size(); ++d) {
-    if (is_reduced[d]) dims.push_back(from.shape[static_cast<int>(d)]);
+  for (const std::int64_t axis : op.attributes()) dims.push_back(op.operand_type(0).shape[static_cast<int>(axis)]);
+  return dims;
+}
+
+inline Indices Body::folded_place(const sdk::OpView& op, const Indices& at, const Indices& inner) {
+  const std::span<const std::int64_t> axes = op.attributes();
+  Indices source;
+  std::size_t next_kept = 0, next_reduced = 0;
+  for (int d = 0; d < op.operand_type(0).shape.rank(); ++d) {
+    const bool reduced = next_reduced < axes.size() && axes[next_reduced] == d;
+    source.push_back(reduced ? inner[next_reduced++] : at[next_kept++]);
   }
-  const std::string sum = accumulator(from.dtype, start);
-  if (from.elements() == 0) return sum;
-  loops(dims, [&](const Indices& inner) {
-    Indices source;
-    std::size_t next_kept = 0, next_reduced = 0;
-    for (const bool reduced : is_reduced) source.push_back(reduced ? inner[next_reduced++] : at[next_kept++]);
-    const std::string x = element(op.operand(0), source);
-    if (is_sum) {
-      add_to(from.dtype, sum, x);
-    } else if (is_float) {  // a NaN stays
-      line("if (" + x + " > " + sum + " || " + x + " != " + x + ") " + sum + " = " + x + ";");
-    } else {
-      line("if (" + x + " > " + sum + ") " + sum + " = " + x + ";");
-    }
-  });
-  return is_sum ? finished(from.dtype, sum) : sum;
+  return source;
+}
+
+inline std::string Body::reduce(const sdk::OpView& op, const Indices& at) {
+  const ir::DType dtype = op.operand_type(0).dtype;
+  const std::string sum = accumulator(dtype, fold_start(op));
+  if (op.operand_type(0).elements() == 0) return sum;
+  loops(folded_dims(op),
+        [&](const Indices& inner) { fold(op, sum, element(op.operand(0), folded_place(op, at, inner))); });
+  return op.kind() == ir::OpKind::REDUCE_SUM ? finished(dtype, sum) : sum;
 }
 
 inline std::string Body::argmax(const sdk::OpView& op, const Indices& at) {

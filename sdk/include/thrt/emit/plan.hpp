@@ -23,6 +23,12 @@ struct Tiles {
   std::int64_t splits = 1;  // pieces that the sums are cut to, each a group's; a second stage adds them up
 };
 
+// How work-groups compute reductions: `lanes` of a group's work-items share the loop of each result. `splits` pieces of it are
+// a group's each; a second stage folds what they leave. Lanes are a power of two.
+struct Teams {
+  std::int64_t lanes = 1, splits = 1;
+};
+
 struct Options {
   DeviceKind device = DeviceKind::kProcessor;
   std::int64_t compute_units = 16;  // of a GPU
@@ -38,6 +44,7 @@ struct Options {
   std::int64_t tile_rows = 1, tile_columns = 1;
   std::int64_t min_work_items = 64;
   std::uint32_t group_size = 64;  // work-items of a work-group: a power of two
+  std::optional<Teams> teams;     // for all reductions, whatever their size and the device: for tests
   std::optional<Tiles> tiles;     // for all products and convolutions, whatever their size and the device: for tests
 };
 

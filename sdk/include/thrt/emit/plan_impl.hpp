@@ -5,6 +5,7 @@
 #include <thrt/emit/emit.hpp>
 #include <thrt/emit/fusion.hpp>
 #include <thrt/emit/kernel_impl.hpp>
+#include <thrt/emit/reduction_plan.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -54,7 +55,9 @@ inline Draft draft_kernels(const sdk::ProgramView& program, const Producers& pro
              !tiled.empty()) {
     draft.parts = std::move(tiled);
   } else {
-    draft.parts.push_back(PartPrinter(program, producers, dialect, unit).pulled(options, draft.step.memory.in_place));
+    draft.parts = reduction_parts(program, producers, dialect, unit, options, draft.step.memory);
+    if (draft.parts.empty())
+      draft.parts.push_back(PartPrinter(program, producers, dialect, unit).pulled(options, draft.step.memory.in_place));
   }
   std::set<std::uint32_t> read;
   for (const Part& part : draft.parts) {

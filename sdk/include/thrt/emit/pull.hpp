@@ -10,6 +10,9 @@ inline std::string Body::computed(const sdk::OpView& op, const Indices& at) {
   const std::span<const std::int64_t> attributes = op.attributes();
   const auto attribute = [&](std::size_t i) { return attributes[i]; };
   if (is_pointwise(op.kind())) return pointwise(op, at);
+  if (together && scopes_.size() == 1) {
+    if (const std::optional<std::string> made = together(op, at)) return *made;
+  }
   switch (op.kind()) {
     case ir::OpKind::IOTA: {
       const std::string number = cast(d_, d_.i32, variables.text(at[static_cast<std::size_t>(attribute(0))]));
