@@ -2,6 +2,7 @@
 // compiler calls otherwise.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace thrt::emit {
@@ -24,6 +25,10 @@ struct Dialect {
   // name(x, y) in place of the operators, or a word before the type of variables.
   std::string add, sub, mul;
   std::string precise;  // with a space after it, or ""
+
+  // A driver that ends a work-item's loops after so many turns of all of them together, right or wrong; 0: none such. Mesa's
+  // llvmpipe does, after 65 535 (LP_MAX_TGSI_LOOP_ITERATIONS). Kernels stay below, or are refused by plan().
+  std::int64_t most_turns = 0;
 
   // Every array argument is followed by a u64: at which element the value begins. For APIs whose arguments are whole
   // buffers (OpenCL's cl_mem).
