@@ -2,6 +2,7 @@
 #pragma once
 
 #include <thrt/emit/dialect.hpp>
+#include <thrt/emit/math.hpp>
 #include <thrt/sdk/error.hpp>
 
 #include <cctype>
@@ -186,30 +187,17 @@ inline std::string random_function_text(const FunctionPrinter& function, bool ha
                             "  return lane == 0u ? c0 : lane == 1u ? c1 : lane == 2u ? c2 : c3;");
 }
 
-// The built-ins of GLSL.
-inline std::string builtin_function_text(const FunctionPrinter& function, const std::string& name) {
-  for (const char* builtin : {"exp", "log", "sin", "cos", "tanh", "sqrt"}) {
-    if (name == std::string("thrt_") + builtin)
-      return function("float", "float x", (std::string("return ") + builtin + "(x);").c_str());
-  }
-  if (name == "thrt_log1p") return function("float", "float x", "return log(1.0f + x);");
-  if (name == "thrt_erf") return function("float", "float x", "return tanh(1.1283792f * x + 0.1009f * x * x * x);");
-  if (name == "thrt_pow") return function("float", "float x, float y", "return pow(x, y);");
-  if (name == "thrt_fmod") return function("float", "float x, float y", "return x - y * trunc(x / y);");
-  return "";
-}
-
 // Empty if there is no such function.
 inline std::string known_function_text(const Dialect& d, const std::string& name) {
+  if (d.own_math) {
+    const std::string math = math_text(name);
+    if (!math.empty()) return math;
+  }
   const FunctionPrinter function(d, name);
   if (name == "thrt_random_word") return random_function_text(function, !d.u64.empty());
   if (name == "thrt_sigmoid") {  // exp of what is not positive does not overflow
     return function("float", "float x",
                     "const float e = ${exp}(-${abs}(x));\n  return (x < 0.0f ? e : 1.0f) / (1.0f + e);");
-  }
-  if (d.own_math) {
-    const std::string math = builtin_function_text(function, name);
-    if (!math.empty()) return math;
   }
   const std::string text = integer_function_text(function, name);
   return text.empty() ? half_function_text(function, name) : text;

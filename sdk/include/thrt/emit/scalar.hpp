@@ -174,9 +174,9 @@ inline std::string scalar_float(const Dialect& d, ir::OpKind kind, std::span<con
     case OpKind::SIGN:
       return x[0] + " > 0.0f ? 1.0f : " + x[0] + " < 0.0f ? -1.0f : " + x[0];
     case OpKind::FLOOR:
-      return exact("floor");
+      return d.own_math ? math("floor") : exact("floor");
     case OpKind::ROUND:
-      return exact(d.rint);
+      return d.own_math ? math("round") : exact(d.rint);
     case OpKind::SQRT:
       return math("sqrt");
     case OpKind::EXP:
@@ -206,7 +206,7 @@ inline std::string scalar_float(const Dialect& d, ir::OpKind kind, std::span<con
     case OpKind::MUL:
       return operation(d.mul, "*", x[0], x[1]);
     case OpKind::DIV:
-      return x[0] + " / " + x[1];
+      return d.own_math ? math("div") : x[0] + " / " + x[1];
     case OpKind::MAX:  // a NaN comes through from either side
       return x[0] + " != " + x[0] + " || " + x[0] + " > " + x[1] + " ? " + x[0] + " : " + x[1];
     case OpKind::MIN:
