@@ -38,13 +38,14 @@ class Device {
   void barrier(VkCommandBuffer commands) const;
   // The same between kernels alone.
   void compute_barrier(VkCommandBuffer commands) const;
-  // At the begin and at the end of every command buffer that is given to Stream::run: after what was queued before, and, where the host sees
-  // device memory, before the host reads or writes it.
+  // At the begin and at the end of every command buffer that is given to Stream::run: after what was queued before, and before the host reads or
+  // writes memory that it sees.
   void begin_barrier(VkCommandBuffer commands) const { barrier(commands); }
   void end_barrier(VkCommandBuffer commands) const;
 
  private:
   void create();
+  void destroy() noexcept;
 
   const Instance& instance_;
   const Listed& listed_;

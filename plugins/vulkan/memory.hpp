@@ -45,6 +45,7 @@ struct Region {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   std::byte* host = nullptr;  // the same bytes as the host sees them, null where it does not
+  bool host_cached = false;   // and whether it reads them quickly
   friend bool operator==(const Region& a, const Region& b) {
     return a.buffer == b.buffer && a.offset == b.offset && a.bytes == b.bytes;
   }
@@ -114,6 +115,8 @@ class Memory {
   Region region(std::uint64_t offset, std::uint64_t bytes) const;
 
  private:
+  void release() noexcept;
+
   Device& device_;
   std::uint64_t bytes_;
   VkBuffer buffer_ = nullptr;

@@ -1,14 +1,15 @@
-// What one context queues, in order: runs, uploads, downloads. A ticket is a value of one timeline semaphore.
+// What one context queues, in order: runs, uploads, downloads.
 //
 // Copies are gathered in one command buffer that goes to the queue together with the next run, or when somebody waits for one of
 // them, so that uploads, a run and a download are one submission or two. Their bytes pass through a ring of host-visible memory; what is
-// larger than the ring passes in pieces. Where the host sees the buffer itself, an upload to an idle queue is written at once, and a download
-// that is waited for before anything else is queued is read where it lies.
+// larger than a quarter of it passes in pieces. Where the host sees the buffer itself, an upload to an idle queue is written at once, and a
+// download that is waited for before anything else is queued is read where it lies.
 #pragma once
 
 #include "memory.hpp"
+#include "ring.hpp"
+#include "timeline.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -21,16 +22,17 @@ namespace thrt_vulkan {
 
 class Stream {
  public:
+  static constexpr std::uint64_t kRingBytes = std::uint64_t{8} << 20;
+
   explicit Stream(Device& device, std::uint64_t ring_bytes = kRingBytes);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream();  // waits for all
 
-  static constexpr std::uint64_t kRingBytes = std::uint64_t{8} << 20;
-
-  // Queues the commands `repeat` times; more than once only if they were begun with VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT. They begin with
-  // Device::begin_barrier and end with Device::end_barrier. Allocates nothing and waits for nothing.
-  thrt_ticket run(VkCommandBuffer commands, std::uint32_t repeat);
+  // Queues all the commands, in order, `repeat` times. Those that are queued more than once were begun with
+  // VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT. Each begins with Device::begin_barrier and ends with Device::end_barrier. Allocates nothing and
+  // waits for nothing, unless a download before it has no room in the ring.
+  thrt_ticket run(std::span<const VkCommandBuffer> commands, std::uint32_t repeat);
 
   // Queue a copy. The source may go when upload() has returned; the destination is written by whoever waits for the ticket, or earlier.
   thrt_ticket upload(const Region& to, std::span<const std::byte> source);
@@ -41,7 +43,7 @@ class Stream {
   bool wait(thrt_ticket ticket, std::uint64_t timeout_ns);
   // The work of this ticket failed: wait() says so.
   void fail(thrt_ticket ticket, std::exception_ptr failure);
-  // Waits for all that is queued, whatever becomes of it.
+  // Waits for all that is queued, whatever becomes of it. Failures stay for wait().
   void finish() noexcept;
 
   // Waits for the bytes.
@@ -49,6 +51,67 @@ class Stream {
 
   thrt_ticket last() const;           // the newest ticket
   std::uint64_t submissions() const;  // vkQueueSubmit calls so far
+  std::uint64_t ring_bytes() const { return ring_.bytes(); }
+
+ private:
+  // A piece of the ring until `ticket`, and where its bytes go then.
+  struct Staged {
+    thrt_ticket ticket;
+    std::uint64_t end;  // Ring::end
+    std::byte* from;    // in the ring
+    std::span<std::byte> destination;
+  };
+  // A download that is read where it lies, or goes through the ring before anything else is queued.
+  struct Direct {
+    thrt_ticket ticket;
+    Region from;
+    std::span<std::byte> destination;
+  };
+  struct Touched {  // by the copies since the last barrier
+    VkBuffer buffer;
+    std::uint64_t begin, end;
+    bool written;
+  };
+  struct Used {  // a command buffer of copies that was submitted
+    VkCommandBuffer commands;
+    thrt_ticket ticket;
+  };
+
+  // All but reach() need the lock.
+  bool reach(thrt_ticket ticket, std::uint64_t timeout_ns);
+  bool idle() const;
+  void make_ring();
+  std::uint64_t take_ring(std::uint64_t bytes);
+  VkCommandBuffer open_copies();
+  void copy(VkBuffer from, std::uint64_t from_offset, VkBuffer to, std::uint64_t to_offset, std::uint64_t bytes);
+  void order(const Touched& next);
+  void stage(const Region& from, std::span<std::byte> destination, thrt_ticket ticket);
+  void read_directly(thrt_ticket up_to);
+  void settle_direct();
+  VkCommandBuffer close_copies();
+  void flush();
+  void collect();
+
+  Device& device_;
+  mutable std::mutex mutex_;  // guards all below, but what the timeline does for any thread
+  Timeline timeline_;
+  thrt_ticket last_ = 0;   // handed out
+  thrt_ticket ready_ = 0;  // all up to here is submitted or in the open command buffer
+
+  VkCommandPool pool_ = nullptr;
+  VkCommandBuffer open_ = nullptr;  // being recorded, or null
+  std::vector<Touched> touched_;
+  std::deque<Used> used_;
+
+  Ring ring_;
+  VkBuffer ring_buffer_ = nullptr;
+  VkDeviceMemory ring_memory_ = nullptr;
+  std::byte* ring_host_ = nullptr;
+  std::deque<Staged> staged_;
+  std::deque<Direct> direct_;  // the newest tickets of all
+
+  std::exception_ptr failure_;
+  thrt_ticket failed_ = 0;
 };
 
 }  // namespace thrt_vulkan

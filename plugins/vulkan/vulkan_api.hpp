@@ -54,8 +54,8 @@ struct DeviceTable {
 };
 #undef THRT_DECLARE
 
-// Opens libvulkan.so.1, never closes it: drivers start threads and do not survive being unloaded. Opening it again costs nothing.
-Loader load_vulkan();
+// Opens the loader, never closes it: drivers start threads and do not survive being unloaded. Opening it again costs nothing.
+Loader load_vulkan(const char* library_name = "libvulkan.so.1");
 // Throw THRT_UNAVAILABLE, naming the function, if one is missing.
 InstanceTable load_instance_functions(const Loader& loader, VkInstance instance);
 DeviceTable load_device_functions(const InstanceTable& instance, VkDevice device);

@@ -1,0 +1,114 @@
+#include "device.hpp"
+
+#include <thrt/sdk/error.hpp>
+
+#include <vector>
+
+namespace thrt_vulkan {
+
+namespace {
+
+// All that kernels and copies do, for barriers.
+constexpr VkPipelineStageFlags kStages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+constexpr VkAccessFlags kAll = kWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
+
+VkMemoryBarrier memory_barrier(VkAccessFlags before, VkAccessFlags after) {
+  return {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, before, after};
+}
+
+}  // namespace
+
+Device::Device(const Instance& instance, const Listed& listed, std::uint64_t budget)
+    : instance_(instance), listed_(listed), budget_(budget) {
+  instance.messages().require_none();
+  try {
+    create();
+    allocator_ = std::make_unique<Allocator>(*this, budget_);
+    stream_ = std::make_unique<Stream>(*this);
+  } catch (...) {
+    destroy();
+    throw;
+  }
+}
+
+Device::~Device() {
+  if (stream_ != nullptr) stream_->finish();
+  destroy();
+}
+
+void Device::destroy() noexcept {
+  stream_.reset();
+  allocator_.reset();
+  if (vk_.vkDestroyDevice != nullptr) {
+    const KeepSignalHandlers keep;
+    vk_.vkDestroyDevice(handle_, nullptr);
+  }
+}
+
+void Device::create() {
+  const KeepSignalHandlers keep;
+  const Abilities& abilities = listed_.abilities;
+  Features features;
+  features.core.features.shaderInt16 = abilities.shader_int16;
+  features.core.features.shaderInt64 = abilities.shader_int64;
+  features.core.features.shaderFloat64 = abilities.shader_f64;
+  features.vulkan11.storageBuffer16BitAccess = abilities.storage_16bit;
+  features.vulkan12.storageBuffer8BitAccess = VK_TRUE;
+  features.vulkan12.timelineSemaphore = VK_TRUE;
+  features.vulkan12.shaderFloat16 = abilities.shader_f16;
+  features.vulkan12.shaderInt8 = abilities.shader_int8;
+  features.vulkan12.vulkanMemoryModel = abilities.memory_model;
+
+  std::vector<const char*> extensions;
+  VkPhysicalDeviceSubgroupSizeControlFeatures size{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
+                                                   nullptr, VK_TRUE, VK_TRUE};
+  CooperativeMatrixFeaturesKhr matrix_khr;
+  matrix_khr.cooperativeMatrix = VK_TRUE;
+  VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV, nullptr, VK_TRUE, VK_FALSE};
+  const auto extend = [&](bool has, const char* name, auto& next) {
+    if (!has) return;
+    extensions.push_back(name);
+    features.chain(next);
+  };
+  extend(abilities.subgroup_size_control, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, size);
+  extend(abilities.cooperative_matrix_khr, kCooperativeMatrixKhr, matrix_khr);
+  extend(abilities.cooperative_matrix_nv, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, matrix_nv);
+
+  const float priority = 1.0f;
+  VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+  queue.queueFamilyIndex = listed_.queue_family;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features.core};
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
+  THRT_VK(instance_.vk(), vkCreateDevice, listed_.physical, &info, nullptr, &handle_);
+  vk_ = load_device_functions(instance_.vk(), handle_);
+  vk_.vkGetDeviceQueue(handle_, listed_.queue_family, 0, &queue_);
+  VkPhysicalDeviceMemoryProperties2 memory{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, nullptr, {}};
+  instance_.vk().vkGetPhysicalDeviceMemoryProperties2(listed_.physical, &memory);
+  memory_types_ = choose_memory_types(memory.memoryProperties);
+}
+
+void Device::barrier(VkCommandBuffer commands) const {
+  const VkMemoryBarrier barrier = memory_barrier(kWrites, kAll);
+  vk_.vkCmdPipelineBarrier(commands, kStages, kStages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
+void Device::compute_barrier(VkCommandBuffer commands) const {
+  const VkMemoryBarrier barrier =
+      memory_barrier(VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+  vk_.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1,
+                           &barrier, 0, nullptr, 0, nullptr);
+}
+
+void Device::end_barrier(VkCommandBuffer commands) const {
+  const VkMemoryBarrier barrier = memory_barrier(kWrites, VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT);
+  vk_.vkCmdPipelineBarrier(commands, kStages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
+}  // namespace thrt_vulkan

@@ -1,0 +1,292 @@
+#include "transfer.hpp"
+
+#include "device.hpp"
+
+#include <thrt/sdk/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace thrt_vulkan {
+
+using thrt::sdk::Error;
+
+namespace {
+
+constexpr std::size_t kMostTouched = 64;  // then a barrier, instead of a longer search
+
+using Clock = std::chrono::steady_clock;
+constexpr std::uint64_t kForEver = std::uint64_t{1} << 60;  // 36 years; later ends overflow the clock
+
+}  // namespace
+
+Stream::Stream(Device& device, std::uint64_t ring_bytes) : device_(device), timeline_(device), ring_(ring_bytes) {
+  VkCommandPoolCreateInfo info{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr,
+                               VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT | VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
+                               device.queue_family()};
+  THRT_VK(device.vk(), vkCreateCommandPool, device.handle(), &info, nullptr, &pool_);
+  touched_.reserve(kMostTouched);
+}
+
+Stream::~Stream() {
+  finish();
+  device_.vk().vkDestroyCommandPool(device_.handle(), pool_, nullptr);
+  device_.vk().vkDestroyBuffer(device_.handle(), ring_buffer_, nullptr);
+  device_.vk().vkFreeMemory(device_.handle(), ring_memory_, nullptr);
+}
+
+thrt_ticket Stream::run(std::span<const VkCommandBuffer> commands, std::uint32_t repeat) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  settle_direct();
+  VkCommandBuffer copies = close_copies();
+  const thrt_ticket ticket = last_ + 1;
+  timeline_.submit(copies, commands, repeat, ticket);
+  if (copies != nullptr) used_.push_back({copies, ticket});
+  return ready_ = last_ = ticket;
+}
+
+thrt_ticket Stream::upload(const Region& to, std::span<const std::byte> source) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (source.empty()) return last_;
+  settle_direct();
+  if (to.host != nullptr && idle()) {  // the submission that reads it makes it visible to the device
+    std::memcpy(to.host, source.data(), source.size());
+    return last_;
+  }
+  const std::uint64_t piece = ring_.bytes() / 4;
+  for (std::uint64_t at = 0; at < source.size(); at += piece) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(piece, source.size() - at);
+    const std::uint64_t offset = take_ring(bytes);
+    std::memcpy(ring_host_ + offset, source.data() + at, bytes);
+    copy(ring_buffer_, offset, to.buffer, to.offset + at, bytes);
+    ready_ = ++last_;
+    staged_.push_back({last_, ring_.end(), nullptr, {}});
+  }
+  return last_;
+}
+
+thrt_ticket Stream::download(const Region& from, std::span<std::byte> destination) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (destination.empty()) return last_;
+  const std::uint64_t piece = ring_.bytes() / 4;
+  if (from.host != nullptr && from.host_cached) {
+    if (idle()) {
+      std::memcpy(destination.data(), from.host, destination.size());
+      return last_;
+    }
+    if (destination.size() <= piece) {
+      direct_.push_back({last_ + 1, from, destination});
+      return ++last_;
+    }
+  }
+  settle_direct();
+  for (std::uint64_t at = 0; at < destination.size(); at += piece) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(piece, destination.size() - at);
+    Region part = from;
+    part.offset += at;
+    ++last_;
+    stage(part, destination.subspan(at, bytes), last_);
+  }
+  return last_;
+}
+
+bool Stream::wait(thrt_ticket ticket, std::uint64_t timeout_ns) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (ticket > last_) {
+      throw Error(THRT_INVALID_ARGUMENT, "ticket " + std::to_string(ticket) + " was never handed out");
+    }
+  }
+  if (!reach(ticket, timeout_ns)) return false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (failure_ != nullptr && failed_ <= ticket) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+  device_.instance().messages().require_none();
+  return true;
+}
+
+void Stream::fail(thrt_ticket ticket, std::exception_ptr failure) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (failure_ != nullptr) return;  // the first is the cause
+  failure_ = std::move(failure);
+  failed_ = ticket;
+}
+
+void Stream::finish() noexcept {
+  try {
+    reach(last(), UINT64_MAX);
+  } catch (...) {  // the device is lost: nothing of it runs any more
+  }
+}
+
+thrt_ticket Stream::last() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return last_;
+}
+
+std::uint64_t Stream::submissions() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return timeline_.submissions();
+}
+
+// Others may queue while this waits, so a download that was to be read where it lies may be in the ring afterwards: then it goes on.
+bool Stream::reach(thrt_ticket ticket, std::uint64_t timeout_ns) {
+  const auto end = Clock::now() + std::chrono::nanoseconds(std::min(timeout_ns, kForEver));
+  for (;;) {
+    thrt_ticket target = 0;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (ticket > timeline_.submitted()) flush();
+      target = std::min(ticket, timeline_.submitted());
+    }
+    std::uint64_t left = timeout_ns;
+    if (timeout_ns < kForEver) {
+      const auto now = Clock::now();
+      left = now < end ? static_cast<std::uint64_t>(std::chrono::nanoseconds(end - now).count()) : 0;
+    }
+    if (!timeline_.wait(target, left)) return false;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    collect();
+    if (ticket <= target) return true;
+    if (ticket > timeline_.submitted()) {  // nothing was queued behind it
+      read_directly(ticket);
+      return true;
+    }
+  }
+}
+
+bool Stream::idle() const {
+  return open_ == nullptr && direct_.empty() && timeline_.reached(timeline_.submitted());
+}
+
+void Stream::make_ring() {
+  const DeviceTable& vk = device_.vk();
+  VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+  info.size = ring_.bytes();
+  info.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+  if (ring_buffer_ == nullptr) THRT_VK(vk, vkCreateBuffer, device_.handle(), &info, nullptr, &ring_buffer_);
+  VkMemoryRequirements needs{};
+  vk.vkGetBufferMemoryRequirements(device_.handle(), ring_buffer_, &needs);
+  VkMemoryAllocateInfo memory{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, nullptr, needs.size,
+                              device_.memory_types().staging.index};
+  if (ring_memory_ == nullptr) THRT_VK(vk, vkAllocateMemory, device_.handle(), &memory, nullptr, &ring_memory_);
+  THRT_VK(vk, vkBindBufferMemory, device_.handle(), ring_buffer_, ring_memory_, 0);
+  void* host = nullptr;
+  THRT_VK(vk, vkMapMemory, device_.handle(), ring_memory_, 0, VK_WHOLE_SIZE, 0, &host);
+  ring_host_ = static_cast<std::byte*>(host);
+}
+
+// Waits only if the ring is full.
+std::uint64_t Stream::take_ring(std::uint64_t bytes) {
+  if (ring_host_ == nullptr) make_ring();
+  for (;;) {
+    if (const std::optional<std::uint64_t> offset = ring_.take(bytes)) return *offset;
+    const thrt_ticket oldest = staged_.front().ticket;
+    if (oldest > timeline_.submitted()) flush();
+    timeline_.wait(oldest, UINT64_MAX);
+    collect();
+  }
+}
+
+VkCommandBuffer Stream::open_copies() {
+  if (open_ != nullptr) return open_;
+  const DeviceTable& vk = device_.vk();
+  VkCommandBuffer commands = nullptr;
+  if (!used_.empty() && timeline_.reached(used_.front().ticket)) {
+    commands = used_.front().commands;
+    used_.pop_front();
+  } else {
+    VkCommandBufferAllocateInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, nullptr, pool_,
+                                     VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
+    THRT_VK(vk, vkAllocateCommandBuffers, device_.handle(), &info, &commands);
+  }
+  VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr,
+                                 VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT, nullptr};
+  THRT_VK(vk, vkBeginCommandBuffer, commands, &begin);
+  device_.begin_barrier(commands);
+  touched_.clear();
+  return open_ = commands;
+}
+
+void Stream::copy(VkBuffer from, std::uint64_t from_offset, VkBuffer to, std::uint64_t to_offset, std::uint64_t bytes) {
+  VkCommandBuffer commands = open_copies();
+  // The ring's own pieces are apart from each other until their ticket is reached.
+  if (from != ring_buffer_) order({from, from_offset, from_offset + bytes, false});
+  if (to != ring_buffer_) order({to, to_offset, to_offset + bytes, true});
+  const VkBufferCopy region{from_offset, to_offset, bytes};
+  device_.vk().vkCmdCopyBuffer(commands, from, to, 1, &region);
+}
+
+// A barrier before a copy that overlaps one since the last barrier, unless both only read.
+void Stream::order(const Touched& next) {
+  const bool overlaps = std::any_of(touched_.begin(), touched_.end(), [&](const Touched& other) {
+    return other.buffer == next.buffer && (other.written || next.written) && other.begin < next.end &&
+           next.begin < other.end;
+  });
+  if (overlaps || touched_.size() == kMostTouched) {
+    device_.barrier(open_);
+    touched_.clear();
+  }
+  touched_.push_back(next);
+}
+
+void Stream::stage(const Region& from, std::span<std::byte> destination, thrt_ticket ticket) {
+  const std::uint64_t offset = take_ring(destination.size());
+  copy(from.buffer, from.offset, ring_buffer_, offset, destination.size());
+  ready_ = ticket;
+  staged_.push_back({ticket, ring_.end(), ring_host_ + offset, destination});
+}
+
+// Needs a queue that is done.
+void Stream::read_directly(thrt_ticket up_to) {
+  while (!direct_.empty() && direct_.front().ticket <= up_to) {
+    const Direct& next = direct_.front();
+    std::memcpy(next.destination.data(), next.from.host, next.destination.size());
+    direct_.pop_front();
+  }
+}
+
+// Before anything else is queued, which may overwrite what was to be read.
+void Stream::settle_direct() {
+  if (direct_.empty()) return;
+  if (open_ == nullptr && timeline_.reached(timeline_.submitted())) {
+    read_directly(last_);
+    return;
+  }
+  while (!direct_.empty()) {
+    stage(direct_.front().from, direct_.front().destination, direct_.front().ticket);
+    direct_.pop_front();
+  }
+}
+
+VkCommandBuffer Stream::close_copies() {
+  if (open_ == nullptr) return nullptr;
+  VkCommandBuffer commands = std::exchange(open_, nullptr);
+  device_.end_barrier(commands);
+  THRT_VK(device_.vk(), vkEndCommandBuffer, commands);
+  return commands;
+}
+
+void Stream::flush() {
+  VkCommandBuffer copies = close_copies();
+  if (copies == nullptr) return;
+  timeline_.submit(copies, {}, 0, ready_);
+  used_.push_back({copies, ready_});
+}
+
+// What came through the ring goes to its destination.
+void Stream::collect() {
+  while (!staged_.empty() && timeline_.reached(staged_.front().ticket)) {
+    const Staged& done = staged_.front();
+    if (done.from != nullptr) std::memcpy(done.destination.data(), done.from, done.destination.size());
+    ring_.give_back(done.end);
+    staged_.pop_front();
+  }
+}
+
+}  // namespace thrt_vulkan
