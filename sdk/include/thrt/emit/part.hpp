@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,12 +40,13 @@ struct Part {
   std::string body;
   Functions functions;
   std::vector<Parameter> parameters;
-  std::vector<Shared> shared;        // @s0, @s1, ...: memory of the work-group
-  std::int64_t work_items = 0;       // how many elements it computes; of a part for work-items: how many it has
-  std::int64_t groups = 0;           // of a part for work-groups, which have Options::group_size work-items
-  std::uint32_t stage = 0;           // within its step
-  bool wide = false;                 // the index type is i64
-  std::vector<std::uint32_t> roots;  // the values it leaves in memory, for descriptions
+  std::vector<Shared> shared;           // @s0, @s1, ...: memory of the work-group
+  std::int64_t work_items = 0;          // how many elements it computes; of a part for work-items: how many it has
+  std::int64_t groups = 0;              // of a part for work-groups, which have Options::group_size work-items
+  std::uint32_t stage = 0;              // within its step
+  bool wide = false;                    // the index type is i64
+  std::vector<std::uint32_t> roots;     // the values it leaves in memory, for descriptions
+  std::vector<std::uint32_t> computed;  // the values whose ops it runs, roots included, for descriptions
 };
 
 namespace detail {
@@ -98,8 +100,8 @@ class SharedArrays {
   std::map<std::string, std::vector<std::int64_t>> sizes_;  // by type
 };
 
-// The body with what stands for each '@name'.
-inline std::string with_names(const std::string& body, const std::string& prefix,
+// The body with what stands for each '@name': group memory by its number, arguments by name.
+inline std::string with_names(const std::string& body, const std::map<std::string, std::string>& arguments,
                               const std::vector<std::string>& shared) {
   std::string text;
   text.reserve(body.size() + body.size() / 8);
@@ -111,7 +113,7 @@ inline std::string with_names(const std::string& body, const std::string& prefix
     std::size_t end = i + 1;
     while (end < body.size() && (std::isalnum(static_cast<unsigned char>(body[end])) != 0 || body[end] == '_')) ++end;
     const std::string name = body.substr(i + 1, end - i - 1);
-    text += name[0] == 's' ? shared[std::stoul(name.substr(1))] : prefix + name;
+    text += name[0] == 's' ? shared[std::stoul(name.substr(1))] : arguments.at(name);
     i = end - 1;
   }
   return text;
@@ -135,7 +137,8 @@ class KernelText {
 
   void add(const Part& part, bool alone) {
     const std::string prefix = alone ? "" : "p" + std::to_string(parts_++) + "_";
-    for (const Part::Parameter& parameter : part.parameters) add_parameter(parameter, prefix);
+    std::map<std::string, std::string> names;
+    for (const Part::Parameter& parameter : part.parameters) names[parameter.name] = argument(parameter, prefix);
     const std::vector<std::string> shared = shared_.take(part);
     const bool together = part.groups > 0;
     const std::int64_t groups = together ? part.groups : (part.work_items + group_size_ - 1) / group_size_;
@@ -156,10 +159,11 @@ class KernelText {
           exact ? part.body : "if (i < " + std::to_string(part.work_items) + ") {\n" + indented(part.body, 2) + "}\n";
     }
     body_ += std::string(groups_ == 0 ? "  " : " else ") + "if (all_groups < " + end + ") {\n" +
-             indented(with_names(text, prefix, shared), 4) + "  }";
+             indented(with_names(text, names, shared), 4) + "  }";
     groups_ += groups;
     kernel_.functions.insert(part.functions.begin(), part.functions.end());
     kernel_.work_items += part.work_items;
+    kernel_.parts.push_back({part.title, part.roots, part.computed, groups});
     if (kernel_.name.size() + part.title.size() < 48 && kernel_.name.find(part.title) == std::string::npos)
       kernel_.name += (kernel_.name.empty() ? "" : "_") + part.title;
   }
@@ -185,21 +189,29 @@ class KernelText {
   }
 
  private:
-  void add_parameter(const Part::Parameter& parameter, const std::string& prefix) {
-    const std::string name = prefix + parameter.name, access = parameter.argument.written ? "" : "const ";
+  // Its name in the kernel. What several parts read is one argument.
+  std::string argument(const Part::Parameter& parameter, const std::string& prefix) {
+    const Argument& wanted = parameter.argument;
+    const std::tuple key(wanted.value, wanted.offset, wanted.bytes, parameter.type);
+    if (!wanted.written) {
+      const auto known = reads_.find(key);
+      if (known != reads_.end()) return known->second;
+    }
+    const std::string name = prefix + parameter.name, access = wanted.written ? "" : "const ";
+    if (!wanted.written) reads_.emplace(key, name);
     const std::string pointer = d_.global + access + parameter.type + "* ";
     if (d_.blocks) {
       const std::string number = std::to_string(kernel_.arguments.size());
-      blocks_ += "layout(std430, set = 0, binding = " + number + ") " +
-                 (parameter.argument.written ? "" : "readonly ") + "buffer Block" + number + " { " + parameter.type +
-                 " " + name + "[]; };\n";
+      blocks_ += "layout(std430, set = 0, binding = " + number + ") " + (wanted.written ? "" : "readonly ") +
+                 "buffer Block" + number + " { " + parameter.type + " " + name + "[]; };\n";
     } else if (d_.offsets) {
       parameters_.push_back(pointer + name + "_base, " + d_.u64 + " " + name + "_at");
       bases_ += "  " + pointer + name + " = " + name + "_base + " + name + "_at;\n";
     } else {
       parameters_.push_back(pointer + name);
     }
-    kernel_.arguments.push_back(parameter.argument);
+    kernel_.arguments.push_back(wanted);
+    return name;
   }
 
   const Dialect& d_;
@@ -207,6 +219,7 @@ class KernelText {
   Kernel kernel_;
   SharedArrays shared_;
   std::vector<std::string> parameters_;
+  std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t, std::string>, std::string> reads_;  // names
   std::string blocks_, bases_, body_;
   std::int64_t groups_ = 0;
   std::size_t parts_ = 0;

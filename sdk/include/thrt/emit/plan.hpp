@@ -33,6 +33,7 @@ struct Options {
   DeviceKind device = DeviceKind::kProcessor;
   std::int64_t compute_units = 16;  // of a GPU
   bool fuse = true;                 // false: a kernel for each op, for THRT_COMPILE_DEBUG
+  bool join = true;  // false: no kernel does the work of several independent ones, steps keep the program's order
   std::size_t max_arguments = 24;   // arrays that a kernel may take; at least 8
   std::size_t max_expression = 96;  // elements of ops that one kernel computes: bounds its text and compile time
   // How many additions' worth of work may be done twice to save a launch, beyond the memory traffic that it saves.
@@ -54,6 +55,14 @@ struct Argument {
   std::uint64_t offset = 0, bytes = 0;
 };
 
+// One of the independent pieces of work that a kernel does, for descriptions.
+struct KernelPart {
+  std::string title;
+  std::vector<std::uint32_t> roots;     // the values it leaves in memory; none for a stage that leaves partial results
+  std::vector<std::uint32_t> computed;  // the values whose ops it runs, roots included
+  std::int64_t groups;
+};
+
 // Runs as `groups` work-groups of exactly `group_size` work-items.
 struct Kernel {
   std::string name;
@@ -65,6 +74,7 @@ struct Kernel {
   std::int64_t groups = 0;
   std::uint32_t group_size = 0;
   std::uint64_t shared_bytes = 0;  // memory of a work-group
+  std::vector<KernelPart> parts;
 };
 
 struct Step {

@@ -5,6 +5,7 @@
 #include <thrt/emit/emit.hpp>
 #include <thrt/emit/fusion.hpp>
 #include <thrt/emit/kernel_impl.hpp>
+#include <thrt/emit/merge.hpp>
 #include <thrt/emit/reduction_plan.hpp>
 
 #include <algorithm>
@@ -36,12 +37,6 @@ inline std::vector<Part> concat_parts(const sdk::ProgramView& program, const Pro
   return list;
 }
 
-// A step before its kernels are put together.
-struct Draft {
-  Step step;
-  std::vector<Part> parts;
-};
-
 inline Draft draft_kernels(const sdk::ProgramView& program, const Producers& producers, const Dialect& dialect,
                            const Unit& unit, const Options& options) {
   Draft draft;
@@ -50,8 +45,7 @@ inline Draft draft_kernels(const sdk::ProgramView& program, const Producers& pro
     draft.parts.push_back(PartPrinter(program, producers, dialect, unit).argsort());
   } else if (op.kind() == ir::OpKind::CONCAT && op.operands().size() + 1 > options.max_arguments) {
     draft.parts = concat_parts(program, producers, dialect, unit, op, options.max_arguments);
-  } else if (std::vector<Part> tiled =
-                 contraction_parts(program, producers, dialect, unit, options, draft.step.memory);
+  } else if (std::vector<Part> tiled = contraction_parts(program, producers, dialect, unit, options, draft.step.memory);
              !tiled.empty()) {
     draft.parts = std::move(tiled);
   } else {
@@ -60,7 +54,8 @@ inline Draft draft_kernels(const sdk::ProgramView& program, const Producers& pro
       draft.parts.push_back(PartPrinter(program, producers, dialect, unit).pulled(options, draft.step.memory.in_place));
   }
   std::set<std::uint32_t> read;
-  for (const Part& part : draft.parts) {
+  for (Part& part : draft.parts) {
+    part.computed.assign(unit.inlined.begin(), unit.inlined.end());
     for (const Part::Parameter& parameter : part.parameters) {
       const Argument& argument = parameter.argument;
       if (!argument.written && argument.value != THRT_NONE) read.insert(argument.value);
@@ -69,15 +64,6 @@ inline Draft draft_kernels(const sdk::ProgramView& program, const Producers& pro
   draft.step.memory.reads.assign(read.begin(), read.end());
   draft.step.memory.writes = unit.roots;
   return draft;
-}
-
-// One kernel for each part.
-inline Step finished(const Dialect& dialect, Draft&& draft, const Options& options) {
-  for (const Part& part : draft.parts) {
-    draft.step.kernels.push_back(assemble(dialect, {&part}, options.group_size));
-    draft.step.kernels.back().stage = part.stage;
-  }
-  return std::move(draft.step);
 }
 
 inline Step repeat_step(const sdk::OpView& op) {
@@ -92,31 +78,56 @@ inline Step repeat_step(const sdk::OpView& op) {
   return step;
 }
 
+inline std::uint64_t workspace_bytes(const sdk::ProgramView& program, const std::vector<Step>& steps) {
+  return sdk::plan_memory(program, Plan{steps}.memory_steps()).workspace_bytes;
+}
+
+// Joined as far as memory allows. Much more than the program's own order needs is not taken.
+inline std::vector<Step> joined(const sdk::ProgramView& program, const Dialect& dialect, const Options& options,
+                                const std::vector<Draft>& drafts) {
+  constexpr std::uint64_t kAnyway = 32u << 20;
+  std::vector<Step> in_order;
+  for (const Draft& draft : drafts) in_order.push_back(draft.step);
+  const std::uint64_t least = workspace_bytes(program, in_order), most = std::max(kAnyway, least + least / 4);
+  for (const std::uint64_t large :
+       {std::uint64_t{UINT64_MAX}, std::max<std::uint64_t>(most / 32, 1), std::uint64_t{1}}) {
+    std::vector<Step> steps = Joining(program, dialect, options, drafts).steps(large);
+    if (large == 1 || workspace_bytes(program, steps) <= most) return steps;
+  }
+  return {};
+}
+
 }  // namespace detail
 
 inline Plan plan(const sdk::ProgramView& program, const Dialect& dialect, const Options& options) {
   const detail::Producers producers(program);
   const detail::Fusion fusion(program, producers, options);
-  Plan plan;
+  std::vector<detail::Draft> drafts;
   for (const detail::Fusion::Group* group : fusion.ordered()) {
     const sdk::OpView& op = *producers.of(group->unit.roots[0]);
-    Step& step = plan.steps.emplace_back();
+    detail::Draft& draft = drafts.emplace_back();
     switch (group->kind) {
       case detail::Fusion::Kind::kKernel:
-        step = detail::finished(dialect, detail::draft_kernels(program, producers, dialect, group->unit, options),
-                                options);
+        draft = detail::draft_kernels(program, producers, dialect, group->unit, options);
         break;
       case detail::Fusion::Kind::kView:
-        step.memory.views.emplace_back(op.result(), op.operand(0));
+        draft.step.memory.views.emplace_back(op.result(), op.operand(0));
         break;
       case detail::Fusion::Kind::kRepeat:
-        step = detail::repeat_step(op);
+        draft.step = detail::repeat_step(op);
         break;
     }
     for (const std::uint32_t root : group->unit.roots) {
       const std::uint32_t index = producers.of(root)->index();
-      if (std::find(step.ops.begin(), step.ops.end(), index) == step.ops.end()) step.ops.push_back(index);
+      std::vector<std::uint32_t>& ops = draft.step.ops;
+      if (std::find(ops.begin(), ops.end(), index) == ops.end()) ops.push_back(index);
     }
+  }
+  Plan plan;
+  if (options.fuse && options.join) {
+    plan.steps = detail::joined(program, dialect, options, drafts);
+  } else {
+    for (detail::Draft& draft : drafts) plan.steps.push_back(detail::finished(dialect, std::move(draft), options));
   }
   return plan;
 }
