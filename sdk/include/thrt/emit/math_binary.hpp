@@ -24,7 +24,6 @@ inline constexpr std::string_view kHeadText = R"glsl(float thrt_head(float x) {
 // m in [sqrt(1/2), sqrt(2)), log m = 2 atanh(s), s = (m - 1) / (m + 1), log2 |x| = k + (2 / ln 2) (s + s q), q minimax in
 // s^2 (2.5e-11 of the logarithm). Which parts must be split, and how without fused products, is known from fdlibm's
 // e_pow.c (Sun) and its successor for f32. y beyond 2^32 does what 2^32 does: every x but 1 over- or underflows.
-// Results below 2^-126 are flushed to 0.
 inline constexpr std::string_view kPowText = R"glsl(float thrt_pow(float x, float y) {
   uint bits = floatBitsToUint(x), of_y = floatBitsToUint(y);
   uint size = bits & 0x7fffffffu, size_y = of_y & 0x7fffffffu;
@@ -56,22 +55,23 @@ inline constexpr std::string_view kPowText = R"glsl(float thrt_pow(float x, floa
 
   precise float c = uintBitsToFloat(min(size_y, 0x4f800000u) | (of_y & 0x80000000u));
   precise float c_head = thrt_head(c);
-  precise float t_head = c_head * log_head;
-  precise float t_rest = (c - c_head) * log_head + c * log_rest;
-  uint of_t = floatBitsToUint(t_head);
-  bool far = (of_t & 0x7fffffffu) > 0x43008000u;
-  t_head = far ? uintBitsToFloat((of_t & 0x80000000u) | 0x43004000u) : t_head;
-  t_rest = far ? 0.0 : t_rest;
-  precise float shifted = (t_head + t_rest) + 12582912.0;
-  precise float r = (t_head - (shifted - 12582912.0)) + t_rest;
+  precise float p_head = c_head * log_head;
+  precise float p_rest = (c - c_head) * log_head + c * log_rest;
+  uint of_p = floatBitsToUint(p_head), size_p = of_p & 0x7fffffffu;
+  uint most = of_p < 0x80000000u ? 0x43004000u : 0x43170000u;
+  p_head = uintBitsToFloat(min(size_p, most) | (of_p & 0x80000000u));
+  p_rest = size_p > most ? 0.0 : p_rest;
+  precise float shifted = (p_head + p_rest) + 12582912.0;
+  precise float r = (p_head - (shifted - 12582912.0)) + p_rest;
   precise float p = 1.53267814e-4 * r + 1.33910251e-3;
   p = p * r + 9.61850584e-3;
   p = p * r + 5.55035956e-2;
   p = p * r + 2.40226477e-1;
   p = p * r + 6.93147182e-1;
   p = p * r + 1.0;
-  int power = min(floatBitsToInt(p) + (floatBitsToInt(shifted) << 23), 0x7f800000);
-  uint result = power < 0x00800000 ? 0u : uint(power);
+  int power = floatBitsToInt(p) + (floatBitsToInt(shifted) << 23);
+  precise float low = intBitsToFloat(power + 0x20000000) * 5.42101086e-20;
+  uint result = power < 0x00800000 ? floatBitsToUint(low) : uint(min(power, 0x7f800000));
 
   bool grows = (size > 0x3f800000u) == (of_y < 0x80000000u);
   result = size == 0u || size >= 0x7f800000u ? (grows ? 0x7f800000u : 0u) : result;

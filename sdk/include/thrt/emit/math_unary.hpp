@@ -7,10 +7,11 @@ namespace thrt::emit::detail {
 
 // exp(x) = 2^n exp(r), |r| <= ln(2) / 2, with ln 2 in two parts of which the first has few bits (Cody and Waite, Software
 // Manual for the Elementary Functions; the parts are Cephes'). exp(r) = 1 + r + r^2 P(r), P minimax. Adding 1.5 * 2^23
-// leaves n in the low bits, and the shift by 23 leaves only n. Results below 2^-126 are flushed to 0.
+// leaves n in the low bits, and the shift by 23 leaves only n. The last product rounds, or the device flushes, denormals.
 inline constexpr std::string_view kExpText = R"glsl(float thrt_exp(float x) {
   uint bits = floatBitsToUint(x), size = bits & 0x7fffffffu;
-  precise float c = uintBitsToFloat(min(size, 0x42b20000u) | (bits & 0x80000000u));
+  uint most = bits < 0x80000000u ? 0x42b20000u : 0x42d00000u;
+  precise float c = uintBitsToFloat(min(size, most) | (bits & 0x80000000u));
   precise float shifted = c * 1.44269504 + 12582912.0;
   precise float n = shifted - 12582912.0;
   precise float r = (c - n * 0.693359375) - n * -2.12194440e-4;
@@ -19,8 +20,9 @@ inline constexpr std::string_view kExpText = R"glsl(float thrt_exp(float x) {
   p = p * r + 1.66665211e-1;
   p = p * r + 4.9999994e-1;
   p = (p * (r * r) + r) + 1.0;
-  int y = min(floatBitsToInt(p) + (floatBitsToInt(shifted) << 23), 0x7f800000);
-  y = y < 0x00800000 ? 0 : y;
+  int y = floatBitsToInt(p) + (floatBitsToInt(shifted) << 23);
+  precise float low = intBitsToFloat(y + 0x20000000) * 5.42101086e-20;
+  y = y < 0x00800000 ? floatBitsToInt(low) : min(y, 0x7f800000);
   return intBitsToFloat(size > 0x7f800000u ? 0x7fc00000 : y);
 }
 )glsl";
