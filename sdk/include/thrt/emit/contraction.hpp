@@ -180,31 +180,30 @@ class ContractionPlaces {
     }
   }
 
-  // The results of a column: `inside` gets a function from rows to indices, where there are any.
-  template <typename Inside>
-  void results(const Indices& batch, const Indices& column, Inside&& inside) {
-    const ir::Shape y = op_.result_type().shape;
+  // Where a result lies, if it lies anywhere: `conditions` get what that takes, and where they hold it is at inside().
+  Indices result(const Indices& batch, const Index& row, const Indices& column, std::vector<std::string>& conditions) {
     switch (op_.kind()) {
       case ir::OpKind::CONV2D:
-        return inside([&](const Index& row) { return Indices{column[0], row, column[1], column[2]}; });
+        return {column[0], row, column[1], column[2]};
       case ir::OpKind::CONV2D_GRAD_FILTER:
-        return inside([&](const Index& row) { return Indices{row, column[0], column[1], column[2]}; });
+        return {row, column[0], column[1], column[2]};
       case ir::OpKind::CONV2D_GRAD_INPUT: {
-        std::vector<std::string> conditions;
-        Indices places;
+        Indices at = {column[0], row, Index(0), Index(0)};
         for (std::size_t side = 0; side < 2; ++side) {
           const GradientPhases phases = gradient_phases(op_, static_cast<int>(side));
-          places.push_back(column[1 + side] * phases.stride + batch[side] + Index(-(phases.padding % phases.stride)));
-          body_.require_inside(places.back(), y[static_cast<int>(2 + side)], conditions);
+          at[2 + side] = column[1 + side] * phases.stride + batch[side] + Index(-(phases.padding % phases.stride));
+          body_.require_inside(at[2 + side], op_.result_type().shape[static_cast<int>(2 + side)], conditions);
         }
-        return body_.when(conditions, [&] {
-          const Index h = body_.bounded(places[0], y[2]), w = body_.bounded(places[1], y[3]);
-          inside([&](const Index& row) { return Indices{column[0], row, h, w}; });
-        });
+        return at;
       }
       default:
-        return inside([&](const Index& row) { return matrix(batch, row, column[0], false); });
+        return matrix(batch, row, column[0], false);
     }
+  }
+  Indices inside(Indices at) {
+    for (std::size_t d = 0; d < at.size(); ++d)
+      at[d] = body_.bounded(at[d], op_.result_type().shape[static_cast<int>(d)]);
+    return at;
   }
 
  private:
@@ -225,13 +224,13 @@ class ContractionPlaces {
     for (std::size_t d = 0; d < at.size(); ++d) {
       if (!body_.require_inside(at[d], type.shape[static_cast<int>(d)], conditions)) return "0.0f";
     }
-    const auto inside = [&] {
+    const auto there = [&] {
       Indices source;
       for (std::size_t d = 0; d < at.size(); ++d)
         source.push_back(body_.bounded(at[d], type.shape[static_cast<int>(d)]));
       return body_.element(op_.operand(operand), source);
     };
-    return body_.choose(type.dtype, conditions, inside, [] { return std::string("0.0f"); });
+    return body_.choose(type.dtype, conditions, there, [] { return std::string("0.0f"); });
   }
 
   Body& body_;

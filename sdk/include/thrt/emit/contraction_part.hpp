@@ -76,21 +76,19 @@ class TileLoop {
   // `each` gets the indices of a result and its sum.
   template <typename Each>
   void results(Each&& each) {
+    clamped_.clear();
     for (std::int64_t j = 0; j < tiles_.columns; ++j) {
       const Index n = first_column_ + thread_column_ + Index(j * tiles_.thread_columns);
-      std::vector<std::string> conditions;
-      if (!body_.require_inside(n, c_.columns, conditions)) continue;
-      body_.when(conditions, [&] {
-        const Indices column = places_.column_of(body_.bounded(n, c_.columns));
-        places_.results(batch_, column, [&](const auto& at) {
-          for (std::int64_t i = 0; i < tiles_.rows; ++i) {
-            const Index m = first_row_ + thread_row_ + Index(i * (group_size_ / tiles_.thread_columns));
-            std::vector<std::string> inside;
-            if (!body_.require_inside(m, c_.rows, inside)) continue;
-            body_.when(inside, [&] { each(at(body_.bounded(m, c_.rows)), sum(i, j)); });
-          }
-        });
-      });
+      std::vector<std::string> in_column;
+      if (!body_.require_inside(n, c_.columns, in_column)) continue;
+      const Indices column = places_.column_of(clamped(n, c_.columns));
+      for (std::int64_t i = 0; i < tiles_.rows; ++i) {
+        const Index m = first_row_ + thread_row_ + Index(i * (group_size_ / tiles_.thread_columns));
+        std::vector<std::string> conditions = in_column;
+        if (!body_.require_inside(m, c_.rows, conditions)) continue;
+        const Indices at = places_.result(batch_, clamped(m, c_.rows), column, conditions);
+        body_.when(conditions, [&] { each(places_.inside(at), sum(i, j)); });
+      }
     }
   }
 
@@ -199,6 +197,7 @@ class TileLoop {
     const Index first = (split_ * size_.split_steps + step) * tiles_.depth;
     const auto each = [&](const Loader& l, std::size_t j, auto&& element) {
       const Index k = first + l.term[j];
+      if (body_.variables.min(k) >= c_.depth) return body_.line(l.registers[j] + " = 0.0f;");
       std::string x = element(places_.term_of(clamped(k, c_.depth)));
       if (body_.variables.max(k) >= c_.depth)
         x = body_.variables.text(k) + " < " + std::to_string(c_.depth) + " ? " + x + " : 0.0f";

@@ -158,7 +158,9 @@ class KernelText {
       text +=
           exact ? part.body : "if (i < " + std::to_string(part.work_items) + ") {\n" + indented(part.body, 2) + "}\n";
     }
-    body_ += std::string(groups_ == 0 ? "  " : " else ") + "if (all_groups < " + end + ") {\n" +
+    // Not where every group is this part's: PoCL 3.1 compiles what follows a barrier behind a condition wrongly.
+    const bool all = alone && !d_.blocks;
+    body_ += std::string(groups_ == 0 ? "  " : " else ") + (all ? "{\n" : "if (all_groups < " + end + ") {\n") +
              indented(with_names(text, names, shared), 4) + "  }";
     groups_ += groups;
     kernel_.functions.insert(part.functions.begin(), part.functions.end());
