@@ -24,6 +24,7 @@ using InPlace = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 struct Contraction;
 struct Reductions;
+struct Sorting;
 struct Team;
 
 class PartPrinter {
@@ -63,6 +64,10 @@ class PartPrinter {
   inline std::vector<const sdk::OpView*> shared_folds();
   inline Part shared_loops(const Reductions& plan);
   inline Part pieces(const Reductions& plan, const sdk::OpView& op, const Team& team);
+
+  // Behind sort.hpp.
+  inline Part sorted_blocks(const Sorting& sorting, std::int64_t group_size);
+  inline Part sorted_places(const Sorting& sorting);
 
   // The part of a concat's result that lies in [first, last) along its axis.
   Part concat_part(std::int64_t first, std::int64_t last) {
@@ -108,6 +113,8 @@ class PartPrinter {
 
  private:
   static inline Argument scratch(const Reductions& plan, bool written);
+  inline Indices sorted_place(const sdk::OpView& op, const Index& row, const Index& place);
+  inline void add_sorted(Part& part, const Sorting& sorting, bool written) const;
 
   Index work_item(std::int64_t count) { return count == 1 ? Index(0) : body_.variables.add("i", count); }
 

@@ -7,6 +7,7 @@
 #include <thrt/emit/kernel_impl.hpp>
 #include <thrt/emit/merge.hpp>
 #include <thrt/emit/reduction_plan.hpp>
+#include <thrt/emit/sort.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -42,7 +43,7 @@ inline Draft draft_kernels(const sdk::ProgramView& program, const Producers& pro
   Draft draft;
   const sdk::OpView& op = *producers.of(unit.roots[0]);
   if (op.kind() == ir::OpKind::ARGSORT) {
-    draft.parts.push_back(PartPrinter(program, producers, dialect, unit).argsort());
+    draft.parts = argsort_parts(program, producers, dialect, unit, options, draft.step.memory);
   } else if (op.kind() == ir::OpKind::CONCAT && op.operands().size() + 1 > options.max_arguments) {
     draft.parts = concat_parts(program, producers, dialect, unit, op, options.max_arguments);
   } else if (std::vector<Part> tiled = contraction_parts(program, producers, dialect, unit, options, draft.step.memory);
