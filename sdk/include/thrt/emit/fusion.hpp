@@ -197,6 +197,7 @@ class Fusion {
   }
 
   bool has_room(const sdk::OpView& op, const std::map<Place, double>& readers) const {
+    if (takes_many_arguments(op, readers)) return false;
     for (const auto& [place, count] : readers) {
       const Group& group = groups_[place.group];
       if (group.closed) return false;
@@ -207,6 +208,22 @@ class Fusion {
       if (arguments_with(group, op, group.unit.roots.size()) > options_.max_arguments) return false;
     }
     return true;
+  }
+
+  // A number made from several others, as the norm of all gradients is, is one argument of each reader; what it is made from would be
+  // several of each, and so fewer of them would share a kernel.
+  bool takes_many_arguments(const sdk::OpView& op, const std::map<Place, double>& readers) const {
+    if (op.result_type().elements() != 1) return false;
+    std::map<std::size_t, std::size_t> added;  // by group
+    for (const auto& [place, count] : readers) {
+      const Group& group = groups_[place.group];
+      const std::size_t before = group.read.size() + group.unit.roots.size();
+      const std::size_t after = arguments_with(group, op, group.unit.roots.size());
+      if (group.work_items > 1 && after > before) added[place.group] = after - before;
+    }
+    std::size_t total = 0;
+    for (const auto& [group, count] : added) total += count;
+    return added.size() > 1 && 8 * total > options_.max_arguments;
   }
 
   std::size_t arguments_with(const Group& group, const sdk::OpView& op, std::size_t roots) const {

@@ -42,11 +42,14 @@ inline Step finished(const Dialect& dialect, Draft&& draft, const Options& optio
 // Parts that share a kernel.
 class SharedKernel {
  public:
-  explicit SharedKernel(const Options& options) : options_(&options) {}
+  // PoCL 3.1, for processors, compiles what follows a barrier behind a condition wrongly: such parts stay alone there.
+  SharedKernel(const Options& options, const Dialect& dialect)
+      : options_(&options), barriers_alone_(options.device == DeviceKind::kProcessor && !dialect.blocks) {}
 
   // `draft`: whose scratch the part's is.
   bool has_room(const Part& part, std::size_t draft) const {
     if (parts_.empty()) return true;
+    if (barriers_alone_ && (part.groups > 0 || parts_[0].first->groups > 0)) return false;
     std::set<Key> reads;
     std::size_t arguments = arguments_;
     for (const Part::Parameter& parameter : part.parameters) {
@@ -127,6 +130,7 @@ class SharedKernel {
   }
 
   const Options* options_;
+  bool barriers_alone_;
   std::vector<std::pair<const Part*, std::size_t>> parts_;  // with the draft
   std::set<Key> reads_;
   std::size_t arguments_ = 0, text_ = 0;
@@ -253,7 +257,7 @@ class Joining {
       std::vector<SharedKernel>& kernels = kernels_[{segment, start + part.stage}];
       auto kernel = std::find_if(kernels.begin(), kernels.end(),
                                  [&](const SharedKernel& each) { return each.has_room(part, i); });
-      if (kernel == kernels.end()) kernel = kernels.insert(kernels.end(), SharedKernel(options_));
+      if (kernel == kernels.end()) kernel = kernels.insert(kernels.end(), SharedKernel(options_, d_));
       kernel->add(part, i);
     }
     return start;
