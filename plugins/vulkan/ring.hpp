@@ -1,6 +1,7 @@
 // Which part of a ring of staging memory is free. Parts are taken and given back in the same order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -22,8 +23,8 @@ class Ring {
   }
   // Where the newest piece ends, for give_back.
   std::uint64_t end() const { return head_; }
-  // All pieces up to the one that ended there.
-  void give_back(std::uint64_t end) { tail_ = end; }
+  // All pieces up to the one that ended there; 0: none.
+  void give_back(std::uint64_t end) { tail_ = std::max(tail_, end); }
 
  private:
   std::uint64_t bytes_;

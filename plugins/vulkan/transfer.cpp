@@ -42,10 +42,9 @@ thrt_ticket Stream::run(std::span<const VkCommandBuffer> commands, std::uint32_t
   const std::lock_guard<std::mutex> lock(mutex_);
   settle_direct();
   VkCommandBuffer copies = close_copies();
-  const thrt_ticket ticket = last_ + 1;
-  timeline_.submit(copies, commands, repeat, ticket);
-  if (copies != nullptr) used_.push_back({copies, ticket});
-  return ready_ = last_ = ticket;
+  timeline_.submit(copies, commands, repeat, next());
+  if (copies != nullptr) used_.push_back({copies, timeline_.submitted()});
+  return last_ = timeline_.submitted();
 }
 
 thrt_ticket Stream::upload(const Region& to, std::span<const std::byte> source) {
@@ -62,35 +61,33 @@ thrt_ticket Stream::upload(const Region& to, std::span<const std::byte> source) 
     const std::uint64_t offset = take_ring(bytes);
     std::memcpy(ring_host_ + offset, source.data() + at, bytes);
     copy(ring_buffer_, offset, to.buffer, to.offset + at, bytes);
-    ready_ = ++last_;
-    staged_.push_back({last_, ring_.end(), nullptr, {}});
+    staged_.push_back({next(), ring_.end(), nullptr, {}});
   }
-  return last_;
+  return last_ = next();
 }
 
 thrt_ticket Stream::download(const Region& from, std::span<std::byte> destination) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (destination.empty()) return last_;
   const std::uint64_t piece = ring_.bytes() / 4;
-  if (from.host != nullptr && from.host_cached) {
+  if (from.host != nullptr && from.host_cached && open_ == nullptr) {
     if (idle()) {
       std::memcpy(destination.data(), from.host, destination.size());
       return last_;
     }
     if (destination.size() <= piece) {
-      direct_.push_back({last_ + 1, from, destination});
-      return ++last_;
+      direct_.push_back({from, destination});
+      return last_ = next();
     }
   }
   settle_direct();
   for (std::uint64_t at = 0; at < destination.size(); at += piece) {
     const std::uint64_t bytes = std::min<std::uint64_t>(piece, destination.size() - at);
-    Region part = from;
-    part.offset += at;
-    ++last_;
-    stage(part, destination.subspan(at, bytes), last_);
+    const std::uint64_t offset = take_ring(bytes);
+    copy(from.buffer, from.offset + at, ring_buffer_, offset, bytes);
+    staged_.push_back({next(), ring_.end(), ring_host_ + offset, destination.subspan(at, bytes)});
   }
-  return last_;
+  return last_ = next();
 }
 
 bool Stream::wait(thrt_ticket ticket, std::uint64_t timeout_ns) {
@@ -133,7 +130,7 @@ std::uint64_t Stream::submissions() const {
   return timeline_.submissions();
 }
 
-// Others may queue while this waits, so a download that was to be read where it lies may be in the ring afterwards: then it goes on.
+// Others may queue while this waits, and what was to be read where it lies then goes through the ring, with what they queued.
 bool Stream::reach(thrt_ticket ticket, std::uint64_t timeout_ns) {
   const auto end = Clock::now() + std::chrono::nanoseconds(std::min(timeout_ns, kForEver));
   for (;;) {
@@ -152,8 +149,8 @@ bool Stream::reach(thrt_ticket ticket, std::uint64_t timeout_ns) {
     const std::lock_guard<std::mutex> lock(mutex_);
     collect();
     if (ticket <= target) return true;
-    if (ticket > timeline_.submitted()) {  // nothing was queued behind it
-      read_directly(ticket);
+    if (target == timeline_.submitted() && open_ == nullptr) {  // nothing was queued behind it
+      read_directly();
       return true;
     }
   }
@@ -235,33 +232,35 @@ void Stream::order(const Touched& next) {
   touched_.push_back(next);
 }
 
-void Stream::stage(const Region& from, std::span<std::byte> destination, thrt_ticket ticket) {
-  const std::uint64_t offset = take_ring(destination.size());
-  copy(from.buffer, from.offset, ring_buffer_, offset, destination.size());
-  ready_ = ticket;
-  staged_.push_back({ticket, ring_.end(), ring_host_ + offset, destination});
-}
-
 // Needs a queue that is done.
-void Stream::read_directly(thrt_ticket up_to) {
-  while (!direct_.empty() && direct_.front().ticket <= up_to) {
-    const Direct& next = direct_.front();
-    std::memcpy(next.destination.data(), next.from.host, next.destination.size());
-    direct_.pop_front();
-  }
+void Stream::read_directly() {
+  for (const Direct& each : direct_) std::memcpy(each.destination.data(), each.from.host, each.destination.size());
+  direct_.clear();
 }
 
-// Before anything else is queued, which may overwrite what was to be read.
+// Before anything else is queued, which may overwrite what was to be read. All goes into the next submission, as was promised.
 void Stream::settle_direct() {
   if (direct_.empty()) return;
-  if (open_ == nullptr && timeline_.reached(timeline_.submitted())) {
-    read_directly(last_);
+  std::uint64_t bytes = 0;
+  for (const Direct& each : direct_) bytes += each.destination.size();
+  if (ring_host_ == nullptr) make_ring();
+  collect();
+  const bool done = timeline_.reached(timeline_.submitted());
+  const std::optional<std::uint64_t> taken = done ? std::nullopt : ring_.take(bytes);
+  if (!taken) {
+    timeline_.wait(timeline_.submitted(), UINT64_MAX);
+    read_directly();
     return;
   }
-  while (!direct_.empty()) {
-    stage(direct_.front().from, direct_.front().destination, direct_.front().ticket);
-    direct_.pop_front();
+  std::uint64_t offset = *taken;
+  for (std::size_t i = 0; i < direct_.size(); ++i) {
+    const auto& [from, destination] = direct_[i];
+    copy(from.buffer, from.offset, ring_buffer_, offset, destination.size());
+    const std::uint64_t end = i + 1 == direct_.size() ? ring_.end() : 0;
+    staged_.push_back({next(), end, ring_host_ + offset, destination});
+    offset += destination.size();
   }
+  direct_.clear();
 }
 
 VkCommandBuffer Stream::close_copies() {
@@ -275,8 +274,8 @@ VkCommandBuffer Stream::close_copies() {
 void Stream::flush() {
   VkCommandBuffer copies = close_copies();
   if (copies == nullptr) return;
-  timeline_.submit(copies, {}, 0, ready_);
-  used_.push_back({copies, ready_});
+  timeline_.submit(copies, {}, 0, next());
+  used_.push_back({copies, timeline_.submitted()});
 }
 
 // What came through the ring goes to its destination.

@@ -57,13 +57,12 @@ class Stream {
   // A piece of the ring until `ticket`, and where its bytes go then.
   struct Staged {
     thrt_ticket ticket;
-    std::uint64_t end;  // Ring::end
+    std::uint64_t end;  // Ring::end, or 0: the next one has the end of both
     std::byte* from;    // in the ring
     std::span<std::byte> destination;
   };
-  // A download that is read where it lies, or goes through the ring before anything else is queued.
+  // A download that is read where it lies, or goes through the ring before anything else is queued. There are none while copies are open.
   struct Direct {
-    thrt_ticket ticket;
     Region from;
     std::span<std::byte> destination;
   };
@@ -77,6 +76,10 @@ class Stream {
     thrt_ticket ticket;
   };
 
+  // The ticket of what is queued now: the submission that will do it. So values that are waited for are values that were submitted: the
+  // validation layers of 2022 wait for others for ever.
+  thrt_ticket next() const { return timeline_.submitted() + 1; }
+
   // All but reach() need the lock.
   bool reach(thrt_ticket ticket, std::uint64_t timeout_ns);
   bool idle() const;
@@ -85,8 +88,7 @@ class Stream {
   VkCommandBuffer open_copies();
   void copy(VkBuffer from, std::uint64_t from_offset, VkBuffer to, std::uint64_t to_offset, std::uint64_t bytes);
   void order(const Touched& next);
-  void stage(const Region& from, std::span<std::byte> destination, thrt_ticket ticket);
-  void read_directly(thrt_ticket up_to);
+  void read_directly();
   void settle_direct();
   VkCommandBuffer close_copies();
   void flush();
@@ -95,8 +97,7 @@ class Stream {
   Device& device_;
   mutable std::mutex mutex_;  // guards all below, but what the timeline does for any thread
   Timeline timeline_;
-  thrt_ticket last_ = 0;   // handed out
-  thrt_ticket ready_ = 0;  // all up to here is submitted or in the open command buffer
+  thrt_ticket last_ = 0;  // handed out
 
   VkCommandPool pool_ = nullptr;
   VkCommandBuffer open_ = nullptr;  // being recorded, or null
@@ -108,7 +109,7 @@ class Stream {
   VkDeviceMemory ring_memory_ = nullptr;
   std::byte* ring_host_ = nullptr;
   std::deque<Staged> staged_;
-  std::deque<Direct> direct_;  // the newest tickets of all
+  std::vector<Direct> direct_;  // the newest of all
 
   std::exception_ptr failure_;
   thrt_ticket failed_ = 0;
