@@ -1,5 +1,7 @@
 #include "compile.hpp"
 
+#include <thrt/emit/emit.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -103,6 +105,13 @@ std::uint32_t steps_in_all(const Program& program) {
   return count;
 }
 
+emit::Dialect dialect_for(const Device& device) {
+  emit::Dialect dialect = emit::glsl();
+  // Mesa's llvmpipe leaves all loops of a work-item after as many turns, counted over all of them (LP_MAX_TGSI_LOOP_ITERATIONS).
+  if (device.listed().driver_id == VK_DRIVER_ID_MESA_LLVMPIPE) dialect.most_turns = 65535;
+  return dialect;
+}
+
 std::optional<std::string> refuse(const sdk::OpView& op, const Device& device, const emit::Dialect& dialect) {
   const std::uint64_t most = device.limits().maxStorageBufferRange;
   const auto refuse_size = [&](const ir::Type& type) -> std::optional<std::string> {
@@ -135,22 +144,21 @@ void check_ops(const Device& device, const emit::Dialect& dialect, const sdk::Pr
 Target::Target(const Device& device, std::uint32_t flags)
     : max_value_bytes(device.limits().maxStorageBufferRange),
       op_by_op((flags & (THRT_COMPILE_DEBUG | THRT_COMPILE_CHECK_FINITE)) != 0) {
-  dialect = emit::glsl();
   options.fuse = !op_by_op;
   options.max_arguments = std::min<std::size_t>(device.limits().maxPerStageDescriptorStorageBuffers, 64);
+  options.compute_units = std::max(device.info().compute_units, 1u);
   if (device.info().kind == THRT_DEVICE_SOFTWARE) {  // few cores with wide registers: much work for each work-item
+    options.device = emit::DeviceKind::kProcessor;
     options.tile_rows = 4;
     options.tile_columns = 16;
   } else {
-    options.tile_rows = 2;
-    options.tile_columns = 2;
-    options.min_work_items = 4096;
+    options.device = emit::DeviceKind::kGpu;
   }
 }
 
 std::vector<sdk::Refusal> check_program(const Device& device, const sdk::ProgramView& program) {
   std::vector<sdk::Refusal> refusals;
-  check_ops(device, emit::glsl(), program, refusals);
+  check_ops(device, dialect_for(device), program, refusals);
   return refusals;
 }
 

@@ -4,7 +4,8 @@
 #include "pipeline.hpp"
 #include "schedule.hpp"
 
-#include <thrt/emit/emit.hpp>
+#include <thrt/emit/dialect.hpp>
+#include <thrt/emit/plan.hpp>
 #include <thrt/sdk/plan_memory.hpp>
 #include <thrt/sdk/plugin.hpp>
 

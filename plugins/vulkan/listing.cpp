@@ -120,6 +120,7 @@ void ask_properties(const InstanceTable& vk, Listed& listed, Found& found) {
   if ((matrix_nv.cooperativeMatrixSupportedStages & kCompute) == 0) abilities.cooperative_matrix_nv = false;
   abilities.memory_budget = found.extensions.count(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME) != 0;
 
+  listed.driver_id = found.vulkan12.driverID;
   std::memcpy(listed.driver_uuid, found.vulkan11.driverUUID, VK_UUID_SIZE);
   listed.max_allocation_bytes = found.vulkan11.maxMemoryAllocationSize;
   found.compute_units = sms.shaderSMCount != 0 ? sms.shaderSMCount
