@@ -178,7 +178,9 @@ class HostKernels {
       text += "extern \"C\" const char* run_" + kernel->name + "(void** a, unsigned g, unsigned s) { return thrt_run(" +
               kernel->name + ", a, g, s, " + (waits ? "true" : "false") + "); }\n";
     }
-    const std::string base = ::testing::TempDir() + "thrt_emit_" + std::to_string(getpid());
+    // A name of its own: dlopen takes an equal name for the library that it has.
+    const std::string base = ::testing::TempDir() + "thrt_emit_" + std::to_string(getpid()) + "_" +
+                             std::to_string(reinterpret_cast<std::uintptr_t>(this));
     std::ofstream(base + ".cpp") << text;
     const std::string command = std::string(THRT_TEST_CXX) + " -std=c++20 -O0 -w -fPIC -shared -ffp-contract=off -o " +
                                 base + ".so " + base + ".cpp";
