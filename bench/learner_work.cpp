@@ -39,7 +39,9 @@ struct Loop {
 
 Work learner_work(const Context& context, const rl::RunConfig& config, std::int64_t steps_of_a_run) {
   const auto loop = std::make_shared<Loop>(context, config, steps_of_a_run);
-  return {.run = [loop] { loop->iterate(); }, .env_steps = static_cast<double>(loop->steps)};
+  return {.run = [loop] { loop->iterate(); },
+          .env_steps = static_cast<double>(loop->steps),
+          .programs = loop->learner->executables()};
 }
 
 }  // namespace thrt::bench

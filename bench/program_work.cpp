@@ -90,7 +90,7 @@ Work program_work(const Context& context, const Graph& graph, const SyntheticDat
                 ErrorKind::kRun);
   }
   const auto bound = std::make_shared<Bound>(context, graph, data);
-  return {.run = [bound] { bound->binding.run(); }, .parameters = parameters};
+  return {.run = [bound] { bound->binding.run(); }, .parameters = parameters, .programs = {bound->executable}};
 }
 
 Group program_group(Group group, const SyntheticData& data, const std::string& weights, std::int64_t expected) {

@@ -43,6 +43,7 @@ struct BenchCommand {
   std::optional<std::string> output;
   std::optional<std::string> crossover;
   bool list = false;
+  bool counters = false;
   bool json = false;
 };
 
@@ -168,7 +169,7 @@ std::vector<bench::Group> chosen_groups(const std::optional<std::string>& filter
       nearest.empty() ? "`thrust bench --list` tells what they do" : fmt::format("the nearest is '{}'", nearest));
 }
 
-BenchRow time_item(const Item& item, const bench::MeasureOptions& options) {
+BenchRow time_item(const Item& item, const bench::MeasureOptions& options, bool counters) {
   BenchRow row;
   row.id = item.id();
   row.group = item.group.name;
@@ -182,6 +183,11 @@ BenchRow time_item(const Item& item, const bench::MeasureOptions& options) {
     row.env_steps = work.env_steps;
     row.parameters = work.parameters;
     row.timing = bench::measure(work.run, options);
+    if (counters) {
+      for (const Executable& program : work.programs) {
+        row.programs.push_back({program.program().name(), program.counters()});
+      }
+    }
   } catch (const Error& error) {  // what one backend lacks must not hide what the others do
     row.refusal = error.why().empty() ? error.what() : fmt::format("{}: {}", error.what(), error.why());
   }
@@ -224,12 +230,12 @@ int run_groups(const BenchCommand& command) {
   Notice notice;
   for (const Item& item : items) {
     notice.show(fmt::format("{} of {}: {}", results.rows.size() + 1, items.size(), item.id()));
-    BenchRow row = time_item(item, options);
+    BenchRow row = time_item(item, options, command.counters);
     notice.clear();
     results.interrupted = stop.requested();
     if (results.interrupted) break;
     if (!command.json) {
-      fmt::print("{}", bench_line(row));
+      fmt::print("{}{}", bench_line(row), counters_lines(row));
       std::fflush(stdout);
     }
     results.rows.push_back(std::move(row));
@@ -300,6 +306,10 @@ int list_groups(const BenchCommand& command) {
 
 int run_bench(const BenchCommand& command) {
   let_writes_fail();
+  if (command.counters && command.crossover) {
+    throw Error("--counters and --crossover exclude each other", "the chart is of times alone",
+                "leave one of them out");
+  }
   if (command.list && command.crossover) {
     throw Error("--list and --crossover exclude each other", "the chart times one thing: PPO's gradient step",
                 "leave one of them out");
@@ -328,6 +338,7 @@ Command add_bench_command(CLI::App& app) {
   bench->add_option("--crossover", command->crossover, "draw step time against network width instead, as SVG")
       ->type_name("FILE");
   bench->add_option("--output", command->output, "write the results there as JSON")->type_name("FILE");
+  bench->add_flag("--counters", command->counters, "what a run of each program launches, waits for, reads and writes");
   bench->add_flag("--list", command->list, "list the groups and what they do");
   bench->add_flag("--json", command->json, "one JSON object on standard output and nothing else");
   return {bench, [command] { return run_bench(*command); }};

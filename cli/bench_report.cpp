@@ -1,6 +1,7 @@
 #include "bench_report.hpp"
 
 #include "line_chart.hpp"
+#include "program_counters.hpp"
 #include "report.hpp"
 
 #include <fmt/format.h>
@@ -26,6 +27,14 @@ nlohmann::ordered_json targets_json(const bench::Targets& targets) {
   return list;
 }
 
+nlohmann::ordered_json programs_json(const std::vector<BenchProgram>& programs) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const BenchProgram& program : programs) {
+    list.push_back({{"program", program.name}, {"counters", counters_json(program.counters)}});
+  }
+  return list;
+}
+
 nlohmann::ordered_json row_json(const BenchRow& row) {
   nlohmann::ordered_json object = {{"id", row.id}, {"group", row.group}, {"backend", row.target}, {"batch", row.batch}};
   if (!row.refusal.empty()) {
@@ -39,6 +48,7 @@ nlohmann::ordered_json row_json(const BenchRow& row) {
   object["runs"] = row.timing.runs;
   if (row.env_steps > 0.0) object["env_steps_per_second"] = row.env_steps / row.timing.median;
   if (row.parameters > 0) object["parameters"] = row.parameters;
+  if (!row.programs.empty()) object["programs"] = programs_json(row.programs);
   return object;
 }
 
@@ -81,6 +91,22 @@ std::string bench_line(const BenchRow& row) {
       fmt::format("{} {}/s", short_number(per_run / row.timing.median), row.env_steps > 0.0 ? "steps" : "runs");
   return fmt::format("{} {:>10} {:>10} {:>16} {:>10}\n", start, duration_text(row.timing.median),
                      duration_text(row.timing.min), rate, duration_text(row.setup));
+}
+
+std::string counters_lines(const BenchRow& row) {
+  std::string lines;
+  for (const BenchProgram& program : row.programs) {
+    const auto number = [&](std::uint64_t thrt_program_counters::*which) {
+      return program.counters ? std::to_string((*program.counters).*which) : "-";
+    };
+    const auto bytes = [&](std::uint64_t thrt_program_counters::*which) {
+      return program.counters ? short_number(static_cast<double>((*program.counters).*which)) + "B" : "-";
+    };
+    lines += fmt::format("  {:<28} launches {:>6}  barriers {:>6}  read {:>8}  written {:>8}\n", program.name,
+                         number(&thrt_program_counters::launches), number(&thrt_program_counters::barriers),
+                         bytes(&thrt_program_counters::bytes_read), bytes(&thrt_program_counters::bytes_written));
+  }
+  return lines;
 }
 
 std::string bench_json(const bench::Targets& targets, const BenchResults& results) {

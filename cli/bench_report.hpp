@@ -1,14 +1,22 @@
 // What `thrust bench` found, as text and as JSON.
 #pragma once
 
+#include <thrt/describe.h>
 #include <thrt/bench/measure.hpp>
 #include <thrt/bench/targets.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace thrt::cli {
+
+// One program of a group's work, and what one run of it does.
+struct BenchProgram {
+  std::string name;
+  std::optional<thrt_program_counters> counters;  // nothing: the backend does not count
+};
 
 struct BenchRow {
   std::string id;  // "ppo_train_step/cpu/b64"
@@ -19,7 +27,8 @@ struct BenchRow {
   bench::Timing timing;
   double env_steps = 0.0;  // of one run
   std::int64_t parameters = 0;
-  std::string refusal;  // why it was not timed, or empty
+  std::vector<BenchProgram> programs;  // with --counters
+  std::string refusal;                 // why it was not timed, or empty
 };
 
 struct BenchResults {
@@ -33,6 +42,7 @@ std::string duration_text(double seconds);  // "12.3 µs"
 // Lines of a table, each with its end.
 std::string bench_heading();
 std::string bench_line(const BenchRow& row);
+std::string counters_lines(const BenchRow& row);  // one for each of its programs
 
 std::string bench_json(const bench::Targets& targets, const BenchResults& results);
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace thrt::cpu {
@@ -190,6 +191,21 @@ double Routine::cost() const {
   double sum = 0;
   for (const Step& step : steps) sum += step.cost;
   return sum;
+}
+
+std::string Routine::describe() const {
+  std::string text;
+  for (const Step& step : steps) {
+    if (!step.bind || step.kernels == 0) continue;
+    text += step.what + "\n";
+    for (std::size_t begin = 0; begin < step.inside.size();) {
+      const std::size_t end = step.inside.find('\n', begin) + 1;
+      text += "  " + step.inside.substr(begin, end - begin);
+      begin = end;
+    }
+  }
+  for (const sdk::PlanCopy& copy : plan.final_copies) text += "copy of " + std::to_string(copy.bytes) + " bytes\n";
+  return text;
 }
 
 BoundRoutine Routine::bind(std::span<std::byte* const> slots, std::byte* workspace, const Task& first) const {

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <new>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace thrt::cpu {
@@ -230,7 +232,34 @@ class Lowering {
     steps_.push_back(std::move(step));
   }
 
-  void emit_other(Step step) {
+  // "matmul add tanh : f32[64,64] (pi/fc1)": the ops in order, many of a kind as "add x12", then what the last one
+  // makes, and where it comes from. Of a repeat also how often.
+  std::string text_of(const std::vector<std::uint32_t>& ops) const {
+    std::vector<std::pair<std::string_view, int>> kinds;
+    std::uint32_t last = 0;
+    for (const std::uint32_t op : ops) {
+      const std::string_view name = program_.ops()[op].name();
+      const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.first == name; });
+      if (known == kinds.end()) {
+        kinds.emplace_back(name, 1);
+      } else {
+        ++known->second;
+      }
+      last = std::max(last, op);
+    }
+    std::string text;
+    for (const auto& [name, count] : kinds) {
+      text += std::string(name) + (count > 1 ? " x" + std::to_string(count) : "") + " ";
+    }
+    const sdk::OpView& op = program_.ops()[last];
+    if (op.kind() == OpKind::REPEAT) return text + std::to_string(op.attribute(0)) + " times:";
+    text += ": " + op.result_type().str();
+    if (!op.location().empty()) text += " (" + std::string(op.location()) + ")";
+    return text;
+  }
+
+  void emit_other(Step step, const std::vector<std::uint32_t>& ops) {
+    step.what = text_of(ops);
     for (std::uint32_t& value : step.memory.reads) value = facts_.roots[value];
     // Overwriting an operand is for operands that the step reads once, see lower.hpp.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> in_place;
@@ -256,10 +285,11 @@ class Lowering {
         ElementwiseGroup group(op.result_type().elements(), settings_);
         add_to(group, op);
         steps_.push_back(group.finish([](std::uint32_t) { return true; }));
+        steps_.back().what = text_of({op.index()});
         break;
       }
       case Role::kOther:
-        emit_other(compile_op(op, settings_));
+        emit_other(compile_op(op, settings_), {op.index()});
         break;
       case Role::kClaimed:  // neither exists where ops are steps
       case Role::kUnused:
@@ -316,8 +346,12 @@ class Lowering {
       if (!ready_other_.empty()) {
         const std::uint32_t next = ready_other_.begin()->second;
         ready_other_.erase(ready_other_.begin());
-        emit_other(next < op_count() ? compile_op(program_.ops()[next], settings_)
-                                     : std::move(claims_[next - op_count()].step));
+        if (next < op_count()) {
+          emit_other(compile_op(program_.ops()[next], settings_), {next});
+        } else {
+          Claim& claim = claims_[next - op_count()];
+          emit_other(std::move(claim.step), claim.ops);
+        }
         done(next);
         drain_free();
       } else {
@@ -382,7 +416,7 @@ class Lowering {
     const std::int64_t elements = program_.ops()[*ready_grouped_.begin()].result_type().elements();
     ElementwiseGroup group(elements, settings_);
     std::vector<bool> member(program_.ops().size());
-    std::vector<std::uint32_t> aliases;
+    std::vector<std::uint32_t> aliases, members;
     for (bool grew = true; grew;) {
       grew = false;
       for (const std::uint32_t candidate : ready_grouped_) {
@@ -390,6 +424,7 @@ class Lowering {
         if (op.result_type().elements() != elements || !group.accepts(operands(op))) continue;
         add_to(group, op);
         member[candidate] = true;
+        members.push_back(candidate);
         ready_grouped_.erase(candidate);
         done(candidate);
         drain_free(&aliases);
@@ -398,6 +433,7 @@ class Lowering {
       }
     }
     steps_.push_back(group.finish([&](std::uint32_t value) { return escapes(value, member); }));
+    steps_.back().what = text_of(members);
     for (const std::uint32_t alias : aliases) emit_alias(program_.ops()[alias]);
   }
 

@@ -55,6 +55,7 @@ class Executable : public sdk::HostExecutable {
     info.launches = 1;
     sdk::set_text(info.kind, fmt::format("closures, {} thread{}", routine_.threads, routine_.threads == 1 ? "" : "s"));
   }
+  std::string describe() const override { return routine_.describe(); }
   std::unique_ptr<sdk::HostRun> prepare(std::span<std::byte* const> slots, std::byte* workspace) override {
     return std::make_unique<Launch>(routine_.bind(slots, workspace), team_);
   }

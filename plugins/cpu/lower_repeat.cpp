@@ -57,6 +57,7 @@ Step lower_repeat(const sdk::OpView& op, const CompileSettings& settings) {
   step.kernels = body->kernel_count;
   step.cost = static_cast<double>(trips) * body->cost();
   step.constant_bytes = body->constant_bytes;
+  step.inside = body->describe();
   step.memory.scratch_bytes = kIterationBytes + body->plan.workspace_bytes;
   std::vector<std::uint32_t> operands(op.operands().begin(), op.operands().end());
   std::vector<std::size_t> bytes;

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,8 @@ struct Step {
   double cost = 0;
   std::uint32_t kernels = 1;         // how many this counts for in thrt_executable_info.steps
   std::uint64_t constant_bytes = 0;  // of a sub-program
+  std::string what;                  // for a person: "matmul add tanh : f32[64,64] (pi/fc1)"
+  std::string inside;                // what a sub-program became
 
   void reads(std::uint32_t value) { memory.reads.push_back(value); }
   void writes(std::uint32_t value) { memory.writes.push_back(value); }
@@ -118,6 +121,7 @@ struct Routine {
   bool always_spread = false;
 
   double cost() const;
+  std::string describe() const;  // a line a step, in the order for one thread
 
   // `this` must outlive the result. `first`, if not null, runs before all else and writes slot 0.
   BoundRoutine bind(std::span<std::byte* const> slots, std::byte* workspace, const Task& first = nullptr) const;

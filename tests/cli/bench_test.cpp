@@ -73,6 +73,32 @@ TEST_F(Bench, JsonHasTheIdsAndTheFileTheSame) {
   EXPECT_GT(row["setup_seconds"], 0.0);
 }
 
+TEST_F(Bench, CountersAreADashWhereTheBackendDoesNotCount) {
+  const auto options = [](const std::string& last) {
+    return bench({"ppo_train_step", "--counters", "--backend", THRT_TEST_BACKEND, "--min-time", "0.001", last});
+  };
+  EXPECT_THAT(
+      thrust_out(options("--threads=1")),
+      HasSubstr(
+          "\n  ppo_train_step               launches      -  barriers      -  read        -  written        -\n"));
+  const nlohmann::json object = nlohmann::json::parse(thrust_out(options("--json")));
+  EXPECT_EQ(object["results"][0]["programs"],
+            nlohmann::json::parse(R"([{"program": "ppo_train_step", "counters": null}])"));
+}
+
+TEST(BenchReport, CountersOfOneRunOfEachProgram) {
+  BenchRow row;
+  row.programs = {{"act", thrt_program_counters{sizeof(thrt_program_counters), 0, 5, 4, 12'345, 999}}, {"value", {}}};
+  EXPECT_EQ(counters_lines(row),
+            "  act                          launches      5  barriers      4  read   12.3kB  written     999B\n"
+            "  value                        launches      -  barriers      -  read        -  written        -\n");
+  const nlohmann::json object = nlohmann::json::parse(bench_json({}, {.rows = {row}}));
+  EXPECT_EQ(object["results"][0]["programs"],
+            nlohmann::json::parse(R"([{"program": "act", "counters": {"launches": 5, "barriers": 4, "bytes_read": 12345,
+                                                                      "bytes_written": 999}},
+                                      {"program": "value", "counters": null}])"));
+}
+
 TEST_F(Bench, WhatRunsOnNoBackendNeedsNone) {
   const std::string out = thrust_out(bench({"cartpole_env", "--min-time", "0.001"}));
   EXPECT_THAT(out, HasSubstr("steps/s"));

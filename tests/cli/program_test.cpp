@@ -64,6 +64,37 @@ TEST_F(ProgramCommand, TheFileMadeByHand) {
                                               "by_op": {"constant": 1, "mul": 1, "repeat": 1}})"));
 }
 
+TEST_F(ProgramCommand, FusedIsWhatTheBackendMakesOfIt) {
+  if (std::string(THRT_TEST_BACKEND) != "cpu") GTEST_SKIP() << "the cpu backend is not built";
+  thrust_out(train("256", {"--run-dir", "one", "--save-programs", "programs"}));
+  const std::string file = "programs/ppo_update.program";
+  const std::string text = thrust_out({"program", "show", file, "--fused"});  // cpu is the default
+  EXPECT_THAT(text, StartsWith("ppo_update: backend=cpu:0 ops="));
+  EXPECT_EQ(thrust_out({"program", "show", file, "--fused", "--backend", "cpu:0"}).substr(0, 25), text.substr(0, 25));
+  // The loop over epochs, and in it a product with its bias and activation as one step.
+  EXPECT_TRUE(std::regex_search(text, std::regex("\nrepeat [0-9]+ times:\n  "))) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("\n  matmul add tanh : f32\\[[0-9]+, 64\\] \\(agent/policy/1\\)\n")))
+      << text;
+  const nlohmann::json object = nlohmann::json::parse(thrust_out({"program", "show", file, "--fused", "--json"}));
+  EXPECT_EQ(object.at("name"), "ppo_update");
+  EXPECT_EQ(object.at("backend"), "cpu:0");
+  EXPECT_EQ(object.at("counters"), nullptr);  // a processor has no launches to count
+  EXPECT_EQ(object.at("description"), text.substr(text.find('\n') + 1));
+}
+
+TEST_F(ProgramCommand, ABackendThatDoesNotTellIsAnError) {
+  const std::string file = THRT_TEST_DATA "/program_file/scale.program";
+  const Outcome outcome = thrust({"program", "show", file, "--fused", "--backend", "reference"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, StartsWith("error: backend reference:0 does not say what it makes of a program\n  why: "));
+  for (const std::vector<std::string>& option : {std::vector<std::string>{"--backend", "cpu"}, {"--plugin", "x.so"}}) {
+    const Outcome refused = thrust({"program", "show", file, option[0], option[1]});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, StartsWith("error: " + option[0] + " goes with --fused\n"));
+  }
+}
+
 TEST_F(ProgramCommand, SaysWhatIsWrong) {
   const auto refusal = [&](const std::vector<std::string>& arguments) {
     const Outcome outcome = thrust(arguments);

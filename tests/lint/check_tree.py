@@ -32,7 +32,7 @@ MAY_INCLUDE = {
     "cli": {"cli", "bench", "rl", "core", "sdk", "sdk/conformance"},
 }
 # The part of sdk that the host's side shares; thrt/sdk/ is for plugins.
-HOST_SDK = re.compile(r"^thrt/(abi\.h|philox\.h|ops\.def|ir/.+)$")
+HOST_SDK = re.compile(r"^thrt/(abi\.h|describe\.h|philox\.h|ops\.def|ir/.+)$")
 HOST = {"core", "rl", "bench", "cli", "sdk/conformance"}
 
 MAX_FILE, WARN_FILE, MAX_FUNCTION = 800, 500, 150
@@ -132,7 +132,7 @@ class Includes:
                 allowed = ", ".join(sorted(MAY_INCLUDE[top]))
                 yield Finding(source, number, "include", f"{top} may not include {name} of {target_top}, only {allowed}")
             elif target_top == "sdk" and top in HOST and not HOST_SDK.match(name):
-                yield Finding(source, number, "include", f"{name} is for plugins; {top} shares only abi.h, philox.h, ir/")
+                yield Finding(source, number, "include", f"{name} is for plugins; {top} shares only abi.h, describe.h, philox.h, ir/")
             elif top == "plugins" and target_top == top and source.split("/")[1] != target.split("/")[1]:
                 yield Finding(source, number, "include", f"{name} belongs to another plugin")
             elif target_top != top and target not in self.public.values():

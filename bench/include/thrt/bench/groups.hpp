@@ -16,8 +16,9 @@ namespace thrt::bench {
 struct Work {
   // One iteration. On a device it returns when the device has finished, which is what makes its time one.
   std::function<void()> run;
-  double env_steps = 0.0;       // of one iteration; 0 for work that steps no environment
-  std::int64_t parameters = 0;  // trained, or read by a forward pass; 0 where that is not the point
+  double env_steps = 0.0;                 // of one iteration; 0 for work that steps no environment
+  std::int64_t parameters = 0;            // trained, or read by a forward pass; 0 where that is not the point
+  std::vector<Executable> programs = {};  // that it runs, on a device
 };
 
 struct Group {

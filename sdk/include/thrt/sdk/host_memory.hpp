@@ -32,6 +32,8 @@ class HostExecutable {
   virtual std::uint64_t constant_bytes() const = 0;   // what the executable itself holds
   // Fills steps, launches and kind.
   virtual void info(thrt_executable_info& info) const = 0;
+  // As Executable::describe.
+  virtual std::string describe() const { return ""; }
   // Called by bind: `slots` has one pointer per slot, 64-byte aligned. The pointers stay valid, and this executable
   // stays alive, as long as the result.
   virtual std::unique_ptr<HostRun> prepare(std::span<std::byte* const> slots, std::byte* workspace) = 0;

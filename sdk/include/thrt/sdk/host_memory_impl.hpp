@@ -123,6 +123,7 @@ class HostExecutableObject final : public Executable {
     info.workspace_bytes = inner_->workspace_bytes();
     info.constant_bytes = inner_->constant_bytes();
   }
+  std::string describe() const override { return inner_->describe(); }
   HostExecutable& inner() const { return *inner_; }
 
  private:
