@@ -59,12 +59,21 @@ function(thrt_package component name)
           DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${name} COMPONENT ${component})
 endfunction()
 
-# thrt_package_backend(ID SUMMARY DESCRIPTION): the package of the plugin target thrt_backend_ID, when that is built.
+# thrt_package_backend(ID SUMMARY DESCRIPTION [DEPENDS NAME] [RECOMMENDS NAME]): the package of the plugin target
+# thrt_backend_ID, when that is built. DEPENDS: what the plugin opens at run time, which nothing else finds out.
 macro(thrt_package_backend id summary description)
+  cmake_parse_arguments(BACKEND "" "DEPENDS;RECOMMENDS" "" ${ARGN})
+  set(thrt_backend_fields PROVIDES thrust-backend ENHANCES thrust)
+  if(BACKEND_RECOMMENDS)
+    list(APPEND thrt_backend_fields RECOMMENDS "${BACKEND_RECOMMENDS}")
+  endif()
+  set(thrt_backend_depends "thrust-abi-${thrt_abi_major} (>= ${thrt_abi_major}.${thrt_abi_minor})")
+  if(BACKEND_DEPENDS)
+    string(APPEND thrt_backend_depends ", ${BACKEND_DEPENDS}")
+  endif()
   if(TARGET thrt_backend_${id})
     thrt_package(backend-${id} thrust-backend-${id} SECTION science SUMMARY "${summary}" DESCRIPTION "${description}"
-                 FIELDS DEPENDS "thrust-abi-${thrt_abi_major} (>= ${thrt_abi_major}.${thrt_abi_minor})"
-                        PROVIDES thrust-backend ENHANCES thrust)
+                 FIELDS DEPENDS "${thrt_backend_depends}" ${thrt_backend_fields})
   endif()
 endmacro()
 
@@ -79,6 +88,10 @@ needs at least one backend."
 thrt_package_backend(cpu "processor backend of Thrust RL"
   "Runs training programs on the processor, with kernels for three levels of
 vector instructions.")
+thrt_package_backend(vulkan "Vulkan backend of Thrust RL"
+  "Runs training programs on GPUs of any vendor, by compute shaders of Vulkan 1.2,
+and on the processor by Mesa's lavapipe."
+  DEPENDS libvulkan1 RECOMMENDS mesa-vulkan-drivers)
 thrt_package_backend(reference "reference backend of Thrust RL"
   "Runs every operation in plain loops and double precision: slow, and what
 other backends are compared with.")

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what the build needs on Debian or Ubuntu. Safe to run again: it asks for nothing that is already there.
 #
-#   scripts/install_deps.sh          what the binary and the CPU plugin need
-#   scripts/install_deps.sh --dev    also the tests, the linters and the second compiler
+#   scripts/install_deps.sh            what the binary and the CPU plugin need
+#   scripts/install_deps.sh --vulkan   also what the Vulkan plugin is built from, and what it runs on
+#   scripts/install_deps.sh --dev      all of that, and the tests, the linters and the second compiler
 set -euo pipefail
 
 packages=(
@@ -11,7 +12,15 @@ packages=(
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libeigen3-dev
 )
-if [[ "${1:-}" == "--dev" ]]; then
+vulkan=(
+  libvulkan-dev glslang-dev spirv-tools  # to build: headers, and the compiler of shaders, which is linked in
+  libvulkan1 mesa-vulkan-drivers         # to run: the loader, and Mesa's drivers; lavapipe among them needs no GPU
+)
+if [[ "${1:-}" == "--vulkan" ]]; then
+  packages+=("${vulkan[@]}")
+elif [[ "${1:-}" == "--dev" ]]; then
+  packages+=("${vulkan[@]}")
+  packages+=(vulkan-validationlayers glslc)  # tests of the Vulkan plugin and of its kernels
   packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang clang-format clang-tidy binutils python3)
   packages+=(libdnnl-dev)                # bench/limits: what others' kernels take
   packages+=(libclang-rt-dev)            # clang's fuzzer and sanitizers
@@ -19,7 +28,7 @@ if [[ "${1:-}" == "--dev" ]]; then
   packages+=(pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)  # examples/third_party_backend
 elif [[ $# -gt 0 ]]; then
   echo "error: unknown option '$1'" >&2
-  echo "  try: scripts/install_deps.sh [--dev]" >&2
+  echo "  try: scripts/install_deps.sh [--vulkan | --dev]" >&2
   exit 2
 fi
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Everything that must be green before a change goes in. On a fresh clone it installs what is missing first.
 #
-#   scripts/test.sh                 deps, release, lint, quick, slow, fuzz, packages, asan-build, asan
+#   scripts/test.sh                 deps, release, lint, quick, vulkan, slow, fuzz, packages, asan-build, asan
 #   scripts/test.sh --only STAGE    one of them, or tidy
 #
 #   deps         install the packages that are missing
 #   release      configure and build everything, warnings are errors
 #   lint         clang-format and the tree's own rules
 #   quick        all quick tests of the release build
+#   vulkan       the tests of the Vulkan backend, on Mesa's lavapipe with the validation layers
 #   slow         all slow tests of the release build: what an author does with an installed sdk
 #   fuzz         builds the fuzz targets and runs each for 50 s (scripts/fuzz.sh runs them longer)
 #   packages     makes the Debian packages and tries them in a clean root; only root can
@@ -19,7 +20,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly ALL_STAGES=(deps release lint quick slow fuzz packages asan-build asan)
+readonly ALL_STAGES=(deps release lint quick vulkan slow fuzz packages asan-build asan)
 jobs=$(nproc)
 
 usage_error() {
@@ -54,6 +55,7 @@ stage_lint() {
   python3 tests/lint/check_tree.py --no-headers  # each header alone is a quick test
 }
 stage_quick() { run_tests release quick release; }
+stage_vulkan() { run_tests release vulkan release; }
 stage_slow() { run_tests release slow release; }
 stage_fuzz() { scripts/fuzz.sh --seconds 50; }
 stage_packages() { tests/packages/run.sh build/release; }

@@ -36,6 +36,14 @@ depends_on() {  # PACKAGE REGEX
 depends_on thrust '\blibstdc\+\+6 \(>= '
 depends_on thrust-backend-cpu '\bthrust-abi-1 \(>= 1\.'
 depends_on thrust-backend-cpu '\blibstdc\+\+6 \(>= '
+with_vulkan=
+if [[ -e $build/lib/thrust/plugins/libthrust_backend_vulkan.so ]]; then
+  with_vulkan=yes
+  depends_on thrust-backend-vulkan '\bthrust-abi-1 \(>= 1\.'
+  depends_on thrust-backend-vulkan '\blibvulkan1\b'
+  [[ $(dpkg-deb -f "$build/packages"/thrust-backend-vulkan_*.deb Recommends) == mesa-vulkan-drivers ]] ||
+    fail "thrust-backend-vulkan does not recommend Mesa's drivers"
+fi
 depends_on thrust-backend-reference '\bthrust-abi-1 \(>= 1\.'
 depends_on thrust-sdk '\bthrust-backend-reference \(= '
 ! dpkg-deb -f "$build/packages"/thrust-backend-cpu_*.deb Depends | grep -q dnnl || fail "the CPU backend depends on oneDNN"
@@ -147,9 +155,24 @@ expect_backends "with the sdk" "cpu mybackend reference "
 inside thrust-conformance --plugin /usr/lib/thrust/plugins/libthrust_backend_cpu.so --filter add >"$work/out" 2>&1 ||
   { tail -30 "$work/out" >&2; fail "the cpu backend does not pass the suite's cases of 'add'"; }
 
+if [[ -n $with_vulkan ]]; then
+  say "the Vulkan backend: without a driver it says what to install, with lavapipe it trains"
+  apt install "$(deb thrust-backend-vulkan)"
+  expect_backends "with the Vulkan backend" "cpu mybackend reference vulkan "
+  if inside thrust train ppo CartPole-v1 --backend vulkan >"$work/out" 2>"$work/err"; then
+    fail "a training on Vulkan without a driver succeeded"
+  fi
+  grep -q 'mesa-vulkan-drivers' "$work/err" || { cat "$work/err" >&2; fail "it does not say what to install"; }
+  apt install mesa-vulkan-drivers
+  inside thrust train ppo CartPole-v1 --backend vulkan:llvmpipe --total-timesteps 1024 --run-dir /tmp/vulkan >"$work/out" ||
+    { cat "$work/out" >&2; fail "the training on lavapipe failed"; }
+  grep -q '^backend vulkan:0 (llvmpipe' "$work/out" || fail "the training did not run on lavapipe"
+fi
+
 say "all removed"
 inside dpkg --remove --dry-run thrust >/dev/null 2>&1 && fail "thrust could go while backends depend on it"
-apt purge thrust thrust-sdk thrust-backend-cpu thrust-backend-reference thrust-backend-mybackend
+apt purge thrust thrust-sdk thrust-backend-cpu thrust-backend-reference thrust-backend-mybackend \
+  ${with_vulkan:+thrust-backend-vulkan libvulkan1 mesa-vulkan-drivers}
 apt autoremove --purge
 files >"$work/after"
 diff "$work/before" "$work/after" || fail "the packages left files behind, or took some along"
