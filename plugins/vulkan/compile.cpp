@@ -142,7 +142,8 @@ void check_ops(const Device& device, const emit::Dialect& dialect, const sdk::Pr
 }  // namespace
 
 Target::Target(const Device& device, std::uint32_t flags)
-    : max_value_bytes(device.limits().maxStorageBufferRange),
+    : dialect(dialect_for(device)),
+      max_value_bytes(device.limits().maxStorageBufferRange),
       op_by_op((flags & (THRT_COMPILE_DEBUG | THRT_COMPILE_CHECK_FINITE)) != 0) {
   options.fuse = !op_by_op;
   options.max_arguments = std::min<std::size_t>(device.limits().maxPerStageDescriptorStorageBuffers, 64);
