@@ -12,6 +12,12 @@
 #include <thrt/nn/optimisers.hpp>
 #include <thrt/nn/random.hpp>
 
+#include <fmt/format.h>
+
+#include <array>
+#include <initializer_list>
+#include <utility>
+
 namespace thrt::conformance {
 namespace {
 
@@ -81,6 +87,37 @@ void conv_net(CaseProgram& p) {
               {.eps = 1e-3, .momentum = 0.9, .variant = nn::RmspropOptions::Variant::kTensorFlow});
   p.graph.output("loss", loss);
   fill_training(p);
+}
+
+// Forward and backward of the network of Mnih et al., "Human-level control through deep reinforcement learning" (2015), at
+// its own size, with its gradients as outputs.
+void nature_cnn(CaseProgram& p, std::int64_t batch) {
+  constexpr std::int64_t kActions = 6;
+  const Tensor frames = p.random({DType::kU8, {batch, 4, 84, 84}}, 0.0, 255.0);
+  // All above what the network says, so that the gradients of the frames add up instead of cancelling.
+  const Tensor targets = p.random({kF32, {batch, kActions}}, 0.2, 0.9);
+  Tensor h = cast(frames, kF32) * (1.0 / 255.0);
+  const std::array<std::array<std::int64_t, 3>, 3> layers = {{{32, 8, 4}, {64, 4, 2}, {64, 3, 1}}};
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto [channels, kernel, stride] = layers[i];
+    h = nn::conv2d(h, "net/conv" + std::to_string(i + 1), channels, kernel,
+                   {.geometry = {.stride_h = stride, .stride_w = stride}, .activation = nn::Activation::kRelu});
+  }
+  h = nn::dense(flatten(h), "net/dense", 512, {.activation = nn::Activation::kRelu});
+  const Tensor loss = nn::huber(nn::dense(h, "net/head", kActions), targets);
+  const std::vector<std::string> names = nn::parameters(p.graph, "net");
+  const std::vector<Tensor> slopes = gradients(loss, nn::values(p.graph, names));
+  for (std::size_t i = 0; i < names.size(); ++i) p.graph.output("gradient " + names[i], slopes[i]);
+  p.graph.output("loss", loss);
+  // Weights whose absolute values sum to about 1 for each unit, and more of them positive: a worst-case bound grows with that sum
+  // from layer to layer, and would say nothing about weights as a network begins with. So it is a third of a percent of the
+  // first gradients, and less towards the head.
+  for (const auto& [layer, fan_in] : std::initializer_list<std::pair<const char*, double>>{
+           {"conv1", 256}, {"conv2", 512}, {"conv3", 576}, {"dense", 3136}, {"head", 512}}) {
+    for (const char* kind : {"/weight", "/filter"})
+      p.fill(fmt::format("net/{}{}", layer, kind), -1.5 / fan_in, 2.25 / fan_in);
+  }
+  p.fill("net", -0.05, 0.05);  // biases, which decide about many a ReLU
 }
 
 // The residual of u_xx + u_yy + u = 0 for a network u(x, y), and its gradients: gradients of gradients of gradients.
@@ -178,6 +215,7 @@ std::vector<Case> training_cases() {
       program_case("mlp_adam_debug", Level::kTraining, mlp_adam, {.flags = THRT_COMPILE_DEBUG}),
       program_case("classifier", Level::kTraining, classifier),
       program_case("conv_net", Level::kVision, conv_net),
+      program_case("nature_cnn_b32", Level::kVision, [](CaseProgram& p) { nature_cnn(p, 32); }),
       program_case("second_derivatives", Level::kTraining, second_derivatives),
       program_case("embedding", Level::kTraining, embedding),
       program_case("policy_update", Level::kTraining, policy_update),
