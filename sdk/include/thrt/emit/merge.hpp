@@ -57,6 +57,7 @@ class SharedKernel {
       if (parameter.argument.written || (reads_.count(wanted) == 0 && reads.insert(wanted).second)) ++arguments;
     }
     if (arguments > options_->max_arguments || text_ + part.body.size() > kMostText) return false;
+    if (options_->runs_all_branches && masked_after(part) - masked_ > kWorthALaunch) return false;
     // Group memory bounds how many groups a processor holds: parts of many work-items that need none stay apart.
     const std::uint64_t shared = std::max(shared_, bytes(part));
     const auto suffers = [&](std::uint64_t own, std::int64_t work_items) {
@@ -70,6 +71,8 @@ class SharedKernel {
     for (const Part::Parameter& parameter : part.parameters) {
       if (parameter.argument.written || reads_.insert(key(parameter, draft)).second) ++arguments_;
     }
+    masked_ = masked_after(part);
+    groups_ += groups(part);
     text_ += part.body.size();
     shared_ = std::max(shared_, bytes(part));
     least_shared_ = std::min(least_shared_, bytes(part));
@@ -97,7 +100,17 @@ class SharedKernel {
   static constexpr std::size_t kMostText =
       32768;  // bytes of bodies: what takes long to compile gains nothing from company
   static constexpr std::int64_t kManyWorkItems = 1 << 16;
+  // A line of 60 bytes takes a group of 64 work-items about 8 ns, a launch 15 us (llvmpipe, AMD Zen 4).
+  static constexpr double kWorthALaunch = 60 * 15000 / 8.0;
   using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t, std::string, std::size_t>;
+
+  double groups(const Part& part) const {
+    return static_cast<double>(part.groups > 0 ? part.groups : part.work_items / options_->group_size + 1);
+  }
+  // Bytes of text, each once for every group that runs them for nothing.
+  double masked_after(const Part& part) const {
+    return masked_ + groups(part) * static_cast<double>(text_) + groups_ * static_cast<double>(part.body.size());
+  }
 
   static Key key(const Part::Parameter& parameter, std::size_t draft) {
     const Argument& a = parameter.argument;
@@ -134,6 +147,7 @@ class SharedKernel {
   std::vector<std::pair<const Part*, std::size_t>> parts_;  // with the draft
   std::set<Key> reads_;
   std::size_t arguments_ = 0, text_ = 0;
+  double groups_ = 0, masked_ = 0;
   std::uint64_t shared_ = 0, least_shared_ = UINT64_MAX;
   std::int64_t most_work_items_ = 0;
   Arrays arrays_;

@@ -34,6 +34,9 @@ struct Options {
   std::int64_t compute_units = 16;  // of a GPU
   bool fuse = true;                 // false: a kernel for each op, for THRT_COMPILE_DEBUG
   bool join = true;  // false: no kernel does the work of several independent ones, steps keep the program's order
+  // The device runs all branches of a kernel, those that no work-item takes masked, as Mesa's llvmpipe does: a group pays for each part
+  // of the kernel that it shares.
+  bool runs_all_branches = false;
   std::size_t max_arguments = 24;   // arrays that a kernel may take; at least 8
   std::size_t max_expression = 96;  // elements of ops that one kernel computes: bounds its text and compile time
   // How many additions' worth of work may be done twice to save a launch, beyond the memory traffic that it saves.
