@@ -4,7 +4,8 @@
 // They rely on: +, -, * rounded to nearest, each by itself (`precise`, SPIR-V's NoContraction); the difference, the product
 // and the conversions of whole numbers exact; x / y within 2.5 ulps for |y| in [2^-126, 2^126]; inversesqrt within 2 ulps.
 // Denormal operands and results may be flushed; a device that keeps them gets them right. NaN, infinity and the sign of
-// zero are decided on bits, in all functions but thrt_div. No 64-bit types, no branches but those of fmod's loop.
+// zero are decided on bits, but thrt_div, and floor and round with NaN and infinity, give what the device's do. No 64-bit
+// types; selections, and in fmod alone a loop.
 //
 // Largest errors in ulps of all f32, or for pow and fmod of 3.5e7 pairs of all magnitudes (tests/sdk/emit/math_test.cpp),
 // where division and inversesqrt are rounded correctly, and where they are off by as much as they may:
