@@ -31,13 +31,13 @@ std::string lavapipe() {
   return "";
 }
 
-// With lavapipe as the only driver, whatever else the machine has, and a cache of its own.
+// With lavapipe as the only driver, whatever else the machine has, and a cache that these tests share.
 class VulkanCommand : public ThrustTest {
  protected:
   void SetUp() override {
     if (lavapipe().empty()) GTEST_SKIP() << "there is no lavapipe: Debian's package mesa-vulkan-drivers has it";
     drivers(lavapipe());
-    setenv("XDG_CACHE_HOME", (top() / "cache").c_str(), 1);
+    setenv("XDG_CACHE_HOME", THRT_BUILD_DIR "/tests/vulkan_cache", 1);
     setenv("THRUST_VULKAN_VALIDATION", "1", 1);
   }
 
@@ -154,6 +154,7 @@ TEST_F(VulkanCommand, KeepsItsKernelsForTheUserAlone) {
   const auto run = [&](const std::string& name) {
     thrust_out(train("vulkan:llvmpipe", {"--run-dir", name, "--total-timesteps", "256"}));
   };
+  setenv("XDG_CACHE_HOME", (top() / "cache").c_str(), 1);
   const fs::path folder = top() / "cache" / "thrust" / "vulkan";
   thrust_out({"backends"});
   EXPECT_FALSE(fs::exists(folder)) << "nothing was compiled yet";

@@ -22,7 +22,7 @@ class VulkanLearningTest : public testing::Test {
             ("thrt_vulkan_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
     fs::remove_all(root_);
     LoadOptions options;
-    options.cache_dir = (fs::path(testing::TempDir()) / "thrt_vulkan_cache").string();
+    options.cache_dir = THRT_BUILD_DIR "/tests/vulkan_cache/thrust/vulkan";
     backend_.plugin =
         std::make_shared<LoadedPlugin>(THRT_BUILD_DIR "/lib/thrust/plugins/libthrust_backend_vulkan.so", options);
     const auto& devices = backend_.plugin->devices();
