@@ -249,6 +249,37 @@ TEST_F(StreamTest, AWaitEndsWithItsTimeout) {
   destroy(device_->handle(), event, nullptr);
 }
 
+// The driver's functions, replaced by ones that answer as a driver does whose device hangs.
+TEST_F(StreamTest, ALostDeviceIsSaidToBeLostAndHoldsNothingUp) {
+  Pool pool(*device_);
+  auto memory = std::make_unique<Memory>(*device_, 256, 64, THRT_MEMORY_DEVICE, "test");
+  VkCommandBuffer nothing = commands(
+      pool.get(), [](VkCommandBuffer) {}, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+  Stream& stream = device_->stream();
+  const thrt_ticket before = stream.run({&nothing, 1}, 1);
+  stream.wait(before, UINT64_MAX);
+  auto& vk = const_cast<DeviceTable&>(device_->vk());
+  const DeviceTable working = vk;
+  vk.vkWaitSemaphores = [](VkDevice, const VkSemaphoreWaitInfo*, std::uint64_t) { return VK_ERROR_DEVICE_LOST; };
+  vk.vkGetSemaphoreCounterValue = [](VkDevice, VkSemaphore, std::uint64_t*) { return VK_ERROR_DEVICE_LOST; };
+  const thrt_ticket ticket = stream.run({&nothing, 1}, 1);
+  Bytes never(256);
+  stream.download(without_host(memory->region()), never);
+  for (int i = 0; i < 2; ++i) {
+    const thrt::sdk::Error error = error_of([&] { stream.wait(ticket, UINT64_MAX); });
+    EXPECT_EQ(error.status(), THRT_DEVICE_LOST);
+    EXPECT_STREQ(error.native_api(), "vkWaitSemaphores");
+    EXPECT_EQ(error.native_code(), VK_ERROR_DEVICE_LOST);
+  }
+  vk.vkQueueSubmit = [](VkQueue, std::uint32_t, const VkSubmitInfo*, VkFence) { return VK_ERROR_DEVICE_LOST; };
+  EXPECT_EQ(error_of([&] { stream.run({&nothing, 1}, 1); }).status(), THRT_DEVICE_LOST);
+  EXPECT_EQ(error_of([&] { stream.upload(memory->region(), pattern(256, 1)); }).status(), THRT_DEVICE_LOST);
+  stream.finish();
+  working.vkDeviceWaitIdle(device_->handle());  // this device only plays dead: the layers want it idle
+  memory.reset();
+  EXPECT_EQ(device_->budget().used(), 0u);
+}
+
 TEST_F(StreamTest, EmptyTransfersNeedNoBuffer) {
   EXPECT_EQ(device_->stream().upload({}, {}), 0u);
   EXPECT_EQ(device_->stream().download({}, {}), 0u);
