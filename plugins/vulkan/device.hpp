@@ -34,12 +34,13 @@ class Device {
   Allocator& allocator() { return *allocator_; }
   Stream& stream() { return *stream_; }
 
-  // Between commands that depend on each other: what was written by kernels and copies before is seen by kernels and copies after.
+  // Between commands that depend on each other: what was written by kernels and copies before is seen by kernels and
+  // copies after.
   void barrier(VkCommandBuffer commands) const;
   // The same between kernels alone.
   void compute_barrier(VkCommandBuffer commands) const;
-  // At the begin and at the end of every command buffer that is given to Stream::run: after what was queued before, and before the host reads or
-  // writes memory that it sees.
+  // At the begin and at the end of every command buffer that is given to Stream::run: after what was queued before, and
+  // before the host reads or writes memory that it sees.
   void begin_barrier(VkCommandBuffer commands) const { barrier(commands); }
   void end_barrier(VkCommandBuffer commands) const;
 

@@ -12,8 +12,8 @@
 
 namespace thrt_vulkan {
 
-// What the validation layers said. Any message is a bug of this backend. Each goes to stderr in one line when it comes, and the first
-// that no call has reported yet fails the next wait(), or the next context's creation.
+// What the validation layers said. Any message is a bug of this backend. Each goes to stderr in one line when it comes,
+// and the first that no call has reported yet fails the next wait(), or the next context's creation.
 class ValidationMessages {
  public:
   void add(const std::string& text) noexcept;  // from any thread

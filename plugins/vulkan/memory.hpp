@@ -1,13 +1,14 @@
 // Device memory that counts against the budget.
 //
-// Few VkDeviceMemory objects: a driver may allow 4 096. Requests of at least `large` bytes (1 MiB, or 1/2048 of the device's memory where
-// that is more) get one of their own, of exactly their size; smaller ones share blocks of 2 * large bytes. Memory goes back to the driver
-// when nothing in it is in use any more.
+// Few VkDeviceMemory objects: a driver may allow 4 096. Requests of at least `large` bytes (1 MiB, or 1/2048 of the
+// device's memory where that is more) get one of their own, of exactly their size; smaller ones share blocks of 2 *
+// large bytes. Memory goes back to the driver when nothing in it is in use any more.
 //
-// How near to the budget: what is in use never exceeds it. What is taken from the driver beyond what is in use is the free part of the
-// shared blocks, and a shared block is made only while all that is taken still fits the budget (a smaller one, of exactly the request,
-// otherwise). So the driver's share exceeds the budget by at most what fragmentation leaves free in the shared blocks, plus the driver's own
-// rounding, and by nothing while nothing was freed. The staging ring (transfer.hpp) is not counted.
+// How near to the budget: what is in use never exceeds it. What is taken from the driver beyond what is in use is the
+// free part of the shared blocks and the driver's own rounding, and a shared block is made only while all that is taken
+// still fits the budget (a piece of exactly the request, otherwise). So the driver's share exceeds the budget by at most
+// what is free in the shared blocks: less than one of them (2 * large bytes) as long as little was freed, more where
+// small buffers came and went in between others that stayed. The staging ring (transfer.hpp) is not counted.
 #pragma once
 
 #include "vulkan_api.hpp"
@@ -98,11 +99,12 @@ class Allocator {
   std::vector<std::unique_ptr<Block>> blocks_;
 };
 
-// A VkBuffer (storage, transfer source and destination) with memory of its own, counted before anything is allocated. Waits for queued work
-// when it goes.
+// A VkBuffer (storage, transfer source and destination) with memory of its own, counted before anything is allocated.
+// Waits for queued work when it goes.
 class Memory {
  public:
-  // memory_kind: THRT_MEMORY_...; alignment: a power of two. No bytes are allowed: no buffer then. `what` begins error messages.
+  // memory_kind: THRT_MEMORY_...; alignment: a power of two. No bytes are allowed: no buffer then. `what` begins error
+  // messages.
   Memory(Device& device, std::uint64_t bytes, std::uint64_t alignment, std::uint32_t memory_kind, const char* what);
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;

@@ -12,6 +12,10 @@ namespace thrt_vulkan {
 
 namespace {
 
+// Pipelines that no program uses are kept for the next one up to here: making them anew takes time, and some drivers keep memory of
+// each that ever was.
+constexpr std::size_t kMostKept = 2048;
+
 constexpr const char* kShaderKind = "spv";
 constexpr const char* kDriverKind = "pipelines";
 constexpr std::size_t kEmptyDriverCache = 32;  // bytes of VkPipelineCacheHeaderVersionOne alone
@@ -59,6 +63,7 @@ Kernels::Kernels(Device& device, const std::string& cache_dir) : device_(device)
 
 Kernels::~Kernels() {
   if (made_ > 0) save_driver_cache();
+  by_text_.clear();
   const DeviceTable& vk = device_.vk();
   vk.vkDestroyPipelineCache(device_.handle(), driver_cache_, nullptr);
   for (const auto& [arguments, layout] : layouts_) {
@@ -76,7 +81,7 @@ std::vector<std::shared_ptr<const Pipeline>> Kernels::make(std::span<const Kerne
     same[i] = first.emplace(sources[i].text, i).first->second;
     if (same[i] != i) continue;
     const auto known = by_text_.find(sources[i].text);
-    if (known != by_text_.end()) all[i] = known->second.lock();
+    if (known != by_text_.end()) all[i] = known->second;
     if (all[i] == nullptr) fresh.push_back(i);
   }
   if (!fresh.empty()) {
@@ -90,7 +95,9 @@ std::vector<std::shared_ptr<const Pipeline>> Kernels::make(std::span<const Kerne
       all[fresh[i]] = make_one(source, layouts_.at(source.arguments));
     });
     for (const std::size_t i : fresh) by_text_[sources[i].text] = all[i];
-    std::erase_if(by_text_, [](const auto& entry) { return entry.second.expired(); });
+    if (by_text_.size() > kMostKept) {
+      std::erase_if(by_text_, [](const auto& entry) { return entry.second.use_count() == 1; });
+    }
   }
   for (std::size_t i = 0; i < sources.size(); ++i) all[i] = all[same[i]];
   return all;

@@ -73,7 +73,7 @@ class Kernels {
   Cache cache_;
   Key shader_key_;  // of all that SPIR-V depends on beside the text
   FloatControls controls_;
-  std::map<std::string, std::weak_ptr<const Pipeline>> by_text_;
+  std::map<std::string, std::shared_ptr<const Pipeline>> by_text_;
   std::map<std::uint32_t, Layout> layouts_;  // by number of arguments
   VkPipelineCache driver_cache_ = nullptr;
   std::mutex compiler_mutex_;

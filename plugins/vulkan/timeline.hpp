@@ -18,8 +18,8 @@ class Timeline {
   Timeline& operator=(const Timeline&) = delete;
   ~Timeline();
 
-  // Queues `first`, if it is not null, and then all of `commands` `repeat` times; the semaphore has `value` when all is done. Allocates
-  // nothing. One thread at a time.
+  // Queues `first`, if it is not null, and then all of `commands` `repeat` times; the semaphore has `value` when all is
+  // done. Allocates nothing. One thread at a time.
   void submit(VkCommandBuffer first, std::span<const VkCommandBuffer> commands, std::uint32_t repeat,
               std::uint64_t value);
 

@@ -1,9 +1,10 @@
 // What one context queues, in order: runs, uploads, downloads.
 //
-// Copies are gathered in one command buffer that goes to the queue together with the next run, or when somebody waits for one of
-// them, so that uploads, a run and a download are one submission or two. Their bytes pass through a ring of host-visible memory; what is
-// larger than a quarter of it passes in pieces. Where the host sees the buffer itself, an upload to an idle queue is written at once, and a
-// download that is waited for before anything else is queued is read where it lies.
+// Copies are gathered in one command buffer that goes to the queue together with the next run, or when somebody waits
+// for one of them, so that uploads, a run and a download are one submission or two. Their bytes pass through a ring of
+// host-visible memory; what is larger than a quarter of it passes in pieces. Where the host sees the buffer itself, an
+// upload to an idle queue is written at once, and a download that is waited for before anything else is queued is read
+// where it lies.
 #pragma once
 
 #include "memory.hpp"
@@ -30,16 +31,17 @@ class Stream {
   ~Stream();  // waits for all
 
   // Queues all the commands, in order, `repeat` times. Those that are queued more than once were begun with
-  // VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT. Each begins with Device::begin_barrier and ends with Device::end_barrier. Allocates nothing and
-  // waits for nothing, unless a download before it has no room in the ring.
+  // VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT. Each begins with Device::begin_barrier and ends with
+  // Device::end_barrier. Allocates nothing and waits for nothing, unless a download before it has no room in the ring.
   thrt_ticket run(std::span<const VkCommandBuffer> commands, std::uint32_t repeat);
 
-  // Queue a copy. The source may go when upload() has returned; the destination is written by whoever waits for the ticket, or earlier.
+  // Queue a copy. The source may go when upload() has returned; the destination is written by whoever waits for the
+  // ticket, or earlier.
   thrt_ticket upload(const Region& to, std::span<const std::byte> source);
   thrt_ticket download(const Region& from, std::span<std::byte> destination);
 
-  // From any thread; false: not in time. Throws the failure of work up to the ticket, once; DEVICE_LOST each time. Throws INVALID_ARGUMENT
-  // for a ticket that was not handed out.
+  // From any thread; false: not in time. Throws the failure of work up to the ticket, once; DEVICE_LOST each time.
+  // Throws INVALID_ARGUMENT for a ticket that was not handed out.
   bool wait(thrt_ticket ticket, std::uint64_t timeout_ns);
   // The work of this ticket failed: wait() says so.
   void fail(thrt_ticket ticket, std::exception_ptr failure);
@@ -61,7 +63,8 @@ class Stream {
     std::byte* from;    // in the ring
     std::span<std::byte> destination;
   };
-  // A download that is read where it lies, or goes through the ring before anything else is queued. There are none while copies are open.
+  // A download that is read where it lies, or goes through the ring before anything else is queued. There are none
+  // while copies are open.
   struct Direct {
     Region from;
     std::span<std::byte> destination;
@@ -76,8 +79,8 @@ class Stream {
     thrt_ticket ticket;
   };
 
-  // The ticket of what is queued now: the submission that will do it. So values that are waited for are values that were submitted: the
-  // validation layers of 2022 wait for others for ever.
+  // The ticket of what is queued now: the submission that will do it. So values that are waited for are values that
+  // were submitted: the validation layers of 2022 wait for others for ever.
   thrt_ticket next() const { return timeline_.submitted() + 1; }
 
   // All but reach() need the lock.

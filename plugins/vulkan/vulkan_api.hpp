@@ -1,5 +1,5 @@
-// The functions of Vulkan 1.2 that this backend calls, found at run time: a plugin that links libvulkan would not load where there is
-// none, and could not say so.
+// The functions of Vulkan 1.2 that this backend calls, found at run time: a plugin that links libvulkan would not load
+// where there is none, and could not say so.
 #pragma once
 
 #define VK_NO_PROTOTYPES
@@ -54,7 +54,8 @@ struct DeviceTable {
 };
 #undef THRT_DECLARE
 
-// Opens the loader, never closes it: drivers start threads and do not survive being unloaded. Opening it again costs nothing.
+// Opens the loader, never closes it: drivers start threads and do not survive being unloaded. Opening it again costs
+// nothing.
 Loader load_vulkan(const char* library_name = "libvulkan.so.1");
 // Throw THRT_UNAVAILABLE, naming the function, if one is missing.
 InstanceTable load_instance_functions(const Loader& loader, VkInstance instance);
@@ -63,16 +64,18 @@ DeviceTable load_device_functions(const InstanceTable& instance, VkDevice device
 // "VK_ERROR_DEVICE_LOST", or the number of a code that is not known.
 std::string name_of(VkResult result);
 
-// Throws sdk::Error with Vulkan's code and function if the result is an error: DEVICE_LOST, OUT_OF_MEMORY or INTERNAL. Results that are
-// no errors (VK_TIMEOUT, VK_INCOMPLETE) pass. Memory for buffers is asked for elsewhere (memory.hpp), with the bytes in the message.
+// Throws sdk::Error with Vulkan's code and function if the result is an error: DEVICE_LOST, OUT_OF_MEMORY or INTERNAL.
+// Results that are no errors (VK_TIMEOUT, VK_INCOMPLETE) pass. Memory for buffers is asked for elsewhere (memory.hpp),
+// with the bytes in the message.
 void check(VkResult result, const char* function);
 
 // Calls a function of a table and checks what it answers: THRT_VK(device.vk, vkQueueSubmit, queue, ...).
 #define THRT_VK(table, function, ...) ::thrt_vulkan::check((table).function(__VA_ARGS__), #function)
 
-// Puts the handlers of signals back to what they were. A driver that brings LLVM along installs LLVM's when it starts and
-// when it compiles; a backend must leave them alone. One at a time: two contexts may compile side by side, and the second
-// would take LLVM's handlers for the host's. Held around the calls that reach a compiler: instance and device creation, pipelines.
+// Puts the handlers of signals back to what they were. A driver that brings LLVM along installs LLVM's when it starts
+// and when it compiles; a backend must leave them alone. One at a time: two contexts may compile side by side, and the
+// second would take LLVM's handlers for the host's. Held around the calls that reach a compiler: instance and device
+// creation, pipelines.
 class KeepSignalHandlers {
  public:
   KeepSignalHandlers();
