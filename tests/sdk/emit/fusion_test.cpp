@@ -130,6 +130,49 @@ TEST(Fusion, EqualKernelsHaveEqualTexts) {
   }
 }
 
+// Clipping by the norm of all gradients (Pascanu et al. 2013): each tensor's kernel takes the norm, not the twelve sums that it is made
+// of, which would leave no room for other tensors in its launch.
+TEST(Fusion, ANormIsOneArgumentOfEachTensorThatItScales) {
+  Builder b;
+  std::uint32_t sum = 0;
+  std::vector<std::uint32_t> gradients;
+  for (std::int64_t i = 0; i < 12; ++i) {
+    const std::uint32_t g = b.input("g" + std::to_string(i), {kF32, {100 + i}});
+    const std::uint32_t square = b.op(OpKind::REDUCE_SUM, {b.op(OpKind::MUL, {g, g})}, {0});
+    sum = i == 0 ? square : b.op(OpKind::ADD, {sum, square});
+    gradients.push_back(g);
+  }
+  const std::uint32_t norm = b.op(OpKind::SQRT, {sum});
+  for (std::int64_t i = 0; i < 12; ++i) {
+    const std::uint32_t wide = b.op(OpKind::BROADCAST, {norm}, {}, Type{kF32, {100 + i}});
+    b.output("y" + std::to_string(i), b.op(OpKind::DIV, {gradients[static_cast<std::size_t>(i)], wide}));
+  }
+  const Planned planned(b);
+  std::size_t scaled = 0;
+  for (const emit::Kernel& kernel : planned.kernels) {
+    if (kernel.work_items < 100) continue;
+    ++scaled;
+    EXPECT_EQ(kernel.arguments.size(), 3u);
+  }
+  EXPECT_EQ(scaled, 12u);
+}
+
+// Forty products of one number each, on 64 elements that a matmul reads 64 times: one alone is cheap to do again, all are not.
+TEST(Fusion, WhatAKernelRepeatsIsBoundedInAll) {
+  Builder b;
+  const Type type{kF32, {64, 1}};
+  std::uint32_t x = b.input("x", type);
+  const std::uint32_t factor = b.op(OpKind::BROADCAST, {b.constant<float>({kF32, {}}, {1.5f})}, {}, type);
+  for (int i = 0; i < 40; ++i) x = b.op(OpKind::MUL, {x, factor});
+  b.output("y", b.op(OpKind::MATMUL, {x, b.input("w", {kF32, {1, 64}})}, {0, 0}));
+  emit::Options options = apart();
+  const Planned planned(b, options);
+  ASSERT_EQ(planned.kernels.size(), 2u);
+  EXPECT_EQ(planned.kernels[0].work_items, 64);
+  options.launch_cost = 1e6;
+  EXPECT_EQ(Planned(b, options).kernels.size(), 1u);
+}
+
 TEST(Fusion, WithoutItEveryOpHasItsKernel) {
   Builder b;
   const std::uint32_t x = b.input("x", {kF32, {8}});

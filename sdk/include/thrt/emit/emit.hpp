@@ -6,19 +6,22 @@
 //       for (const emit::Kernel& kernel : step.kernels) ...compile kernel.text once per distinct text, launch it as
 //                       kernel.groups work-groups of kernel.group_size work-items with kernel.arguments
 //
-// A step is what runs between two points where memory is planned: some kernels that need no order among themselves, or a
-// repeat, whose body is planned as a program of its own. The steps run in order. Each kernel computes one or several results of
-// the same number of elements, one work-item per element, with all ops in between fused into it: plan() decides which values
-// need memory at all. The rule is a cost model with constants in Options, good for small networks; it fuses
-// what is used once or is cheap to compute again, and never computes something expensive many times over.
+// A step is what runs between two points where memory is planned: kernels, or a repeat, whose body is planned as a program of its
+// own. The steps run in order. Kernels of one stage of a step need no order among themselves; a stage needs all that the
+// stages before it wrote.
+//
+// What one kernel computes is decided twice. Fusion (fusion.hpp): all ops in between are computed where their results are needed, and
+// a cost model with constants in Options says which values need memory at all; it fuses what is used once or is cheap to compute
+// again, and never computes something expensive many times over. Joining (merge.hpp): what is left and needs nothing of
+// each other shares a launch, each part with work-groups of its own. describe.hpp prints what became of a program.
 //
 // A kernel has only arrays as arguments, in the order of `arguments`; where the dialect has offsets, each is followed by a u64, the
 // element at which its value begins. Shapes and small constants are in the text. Two kernels with equal text are the same
 // kernel, name included, so the text is the key of a cache; translation_unit() puts any set of distinct kernels into one
 // text with one copy of the functions that they share.
 //
-// Kernels hold no state. Within a step a stage needs all that the stages before it wrote. Sums run in a fixed order with f32 accumulators. Reads happen before the work-item's writes, and
-// memory.in_place says where a result may lie in an operand's memory.
+// Kernels hold no state. Sums run in a fixed order with f32 accumulators. memory.in_place says where a result may lie in an
+// operand's memory.
 //
 // dtypes: f32, f16, bf16, i32, u32, u8, bool; every op but repeat. refuse() says what is missing.
 #pragma once

@@ -32,6 +32,7 @@ class Fusion {
     std::set<std::uint32_t> read;  // from memory, numbers left out
     double work_items = 0;
     std::size_t size = 0;  // evaluations of ops
+    double repeated = 0;   // additions that other groups, or more of its own evaluations, do as well
     bool closed = false;   // takes nothing more in
     bool tiled = false;    // has a product at its own place that work-groups compute in tiles
   };
@@ -99,7 +100,10 @@ class Fusion {
     if (op.result_type().elements() == 0) return;
     if (!must_[value] && options_.fuse && op.kind() != ir::OpKind::ARGSORT && pays(op, readers) &&
         has_room(op, readers)) {
-      for (const auto& [place, evaluations] : readers) take_in(op, place, evaluations);
+      for (const auto& [place, evaluations] : readers) {
+        groups_[place.group].repeated += repeated(op, readers, evaluations);
+        take_in(op, place, evaluations);
+      }
       return;
     }
     if (op.kind() == ir::OpKind::RESHAPE) return make_view(op);
@@ -193,7 +197,18 @@ class Fusion {
       if (cost > 0 && count > group.work_items && serial > options_.serial_cost) return false;
       if (loop_length(op) > 8 && count > group.work_items) return false;
     }
-    return cost * (evaluations - elements) <= options_.launch_cost + 2 * elements;
+    return std::all_of(readers.begin(), readers.end(), [&](const auto& reader) {
+      const double before = groups_[reader.first.group].repeated;
+      return before + repeated(op, readers, evaluations) <= options_.launch_cost + 2 * elements;
+    });
+  }
+
+  // What `evaluations` of those that all readers make repeat, in additions: what is beyond one for each element.
+  static double repeated(const sdk::OpView& op, const std::map<Place, double>& readers, double evaluations) {
+    double all = 0;
+    for (const auto& [place, count] : readers) all += count;
+    const auto elements = static_cast<double>(op.result_type().elements());
+    return all > 0 ? own_cost(op) * (all - elements) * evaluations / all : 0;
   }
 
   bool has_room(const sdk::OpView& op, const std::map<Place, double>& readers) const {

@@ -39,8 +39,9 @@ struct Options {
   bool runs_all_branches = false;
   std::size_t max_arguments = 24;   // arrays that a kernel may take; at least 8
   std::size_t max_expression = 96;  // elements of ops that one kernel computes: bounds its text and compile time
-  // How many additions' worth of work may be done twice to save a launch, beyond the memory traffic that it saves.
-  double launch_cost = 2048;
+  // How many additions' worth of work a kernel may repeat to save launches, beyond the memory traffic that this saves. A GPU does a
+  // million of them in a launch's time.
+  double launch_cost = 8192;
   // How many additions' worth of work a single work-item may get from what is fused into its loops.
   double serial_cost = 4096;
   // A work-item of a matmul may compute a tile of the result, so that what it loads is used more than once. At least
