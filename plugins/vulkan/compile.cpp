@@ -151,6 +151,7 @@ Target::Target(const Device& device, std::uint32_t flags)
   if (device.info().kind == THRT_DEVICE_SOFTWARE) {
     // Few cores with wide registers: much work for each work-item. Tiles of 4 x 16 are no quicker than 4 x 8, but take LLVM twice as long.
     options.device = emit::DeviceKind::kProcessor;
+    options.runs_all_branches = true;
     options.tile_rows = 4;
     options.tile_columns = 8;
     options.launch_cost = 65536;
