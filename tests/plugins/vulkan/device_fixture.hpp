@@ -1,5 +1,5 @@
-// A device for tests that look inside the backend: the first that is available, with the validation layers on. Whatever they say fails
-// the test.
+// A device for tests that look inside the backend: the first that is available, with the validation layers on. Whatever
+// they say fails the test.
 #pragma once
 
 #include "../../../plugins/vulkan/device.hpp"
