@@ -188,5 +188,44 @@ TEST(EmitReduction, WhatIsComputedBeforeAndAfterIsOneKernel) {
   }
 }
 
+// The gradient of a layer's bias, and the bias and its momentum after a step along it: in their own memory.
+TEST(EmitReduction, AnUpdateByASumWorksInPlace) {
+  constexpr std::int64_t kRows = 301, kColumns = 37;
+  Builder b;
+  const Type type{kF32, {kColumns}};
+  const std::uint32_t x = b.input("x", {kF32, {kRows, kColumns}}), bias = b.input("b", type), m = b.input("m", type);
+  const std::uint32_t half = b.op(OpKind::BROADCAST, {b.constant<float>({kF32, {}}, {0.5f})}, {}, type);
+  const std::uint32_t m2 = b.op(OpKind::ADD, {b.op(OpKind::MUL, {m, half}), b.op(OpKind::REDUCE_SUM, {x}, {0})});
+  b.output("m", m2);
+  b.output("b", b.op(OpKind::SUB, {bias, m2}));
+  HostKernels kernels;
+  std::vector<HostKernels::Program> programs;
+  for (const emit::Options& options : team_sizes()) {
+    programs.push_back(kernels.add(b.built(), options));
+    ASSERT_EQ(programs.back().plan.steps.size(), 1u);
+    EXPECT_TRUE(is_together(programs.back()));
+    const sdk::MemoryPlan memory = sdk::plan_memory(sdk::ProgramView(b.built()), programs.back().plan.memory_steps());
+    EXPECT_TRUE(memory.final_copies.empty());
+  }
+  std::vector<float> xs, bs, ms;
+  for (std::int64_t i = 0; i < kRows * kColumns; ++i) xs.push_back(static_cast<float>(i * 31 % 13 - 6));
+  for (std::int64_t c = 0; c < kColumns; ++c) {
+    bs.push_back(static_cast<float>(c));
+    ms.push_back(static_cast<float>(2 * c - 9));
+  }
+  std::vector<float> expected_m = ms, expected_b = bs;
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    expected_m[c] *= 0.5f;
+    for (std::size_t r = 0; r < kRows; ++r) expected_m[c] += xs[r * kColumns + c];
+    expected_b[c] -= expected_m[c];
+  }
+  ASSERT_NO_FATAL_FAILURE(kernels.compile());
+  for (const HostKernels::Program& program : programs) {
+    const auto outputs = kernels.run(program, {{"x", bytes_of(xs)}, {"b", bytes_of(bs)}, {"m", bytes_of(ms)}});
+    EXPECT_EQ(elements_of<float>(outputs.at("m")), expected_m);
+    EXPECT_EQ(elements_of<float>(outputs.at("b")), expected_b);
+  }
+}
+
 }  // namespace
 }  // namespace thrt::testing

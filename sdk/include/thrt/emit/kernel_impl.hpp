@@ -62,7 +62,7 @@ class PartPrinter {
 
   // Behind reduction_plan.hpp.
   inline std::vector<const sdk::OpView*> shared_folds();
-  inline Part shared_loops(const Reductions& plan);
+  inline Part shared_loops(const Reductions& plan, InPlace& in_place);
   inline Part pieces(const Reductions& plan, const sdk::OpView& op, const Team& team);
 
   // Behind sort.hpp.

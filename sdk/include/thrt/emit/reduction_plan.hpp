@@ -87,10 +87,12 @@ inline std::vector<const sdk::OpView*> PartPrinter::shared_folds() {
   return found;
 }
 
-// One result of the kernel for each team.
-inline Part PartPrinter::shared_loops(const Reductions& plan) {
+// One result of the kernel for each team. What is read at the result's own place may give its memory to the result: others of the
+// team that still read it store nothing, and what went into a loop was read before the loop's barriers.
+inline Part PartPrinter::shared_loops(const Reductions& plan, InPlace& in_place) {
   TeamLoop loop(body_, d_, plan.team);
   const Index own = loop.begin();
+  body_.set_own({own});
   bool busy = false;  // in a team's loop: what is in there is each work-item's own
   body_.together = [&](const sdk::OpView& op, const Indices& at) -> std::optional<std::string> {
     if (busy || !plan.has(op)) return std::nullopt;
@@ -117,6 +119,7 @@ inline Part PartPrinter::shared_loops(const Reductions& plan) {
   };
   const std::string stores = loop.stores();
   stores.empty() ? store_all() : body_.block("if (" + stores + ")", store_all);
+  add_in_place(in_place);
   Part part = finish(plan.team.results);
   part.groups = plan.team.blocks();
   part.shared = std::move(loop.shared);
@@ -197,10 +200,12 @@ inline std::vector<Part> reduction_parts(const sdk::ProgramView& program, const 
   std::optional<Reductions> plan = plan_reductions(program, producers, dialect, unit, options);
   if (!plan) return {};
   const auto printer = [&] { return PartPrinter(program, producers, dialect, unit); };
-  Part last = printer().shared_loops(*plan);
+  InPlace in_place;
+  Part last = printer().shared_loops(*plan, in_place);
   if (last.parameters.size() > options.max_arguments) {  // no room for scratch
     *plan = Reductions{plan->team, plan->ops, {}, 0};
-    last = printer().shared_loops(*plan);
+    in_place.clear();
+    last = printer().shared_loops(*plan, in_place);
   }
   std::vector<Part> parts;
   for (const sdk::OpView* op : plan->ops) {
@@ -213,6 +218,7 @@ inline std::vector<Part> reduction_parts(const sdk::ProgramView& program, const 
     parts.push_back(printer().pieces(*plan, *op, team));
   }
   parts.push_back(std::move(last));
+  memory.in_place = std::move(in_place);
   memory.scratch_bytes = 4 * static_cast<std::uint64_t>(plan->scratch_elements);
   return parts;
 }
