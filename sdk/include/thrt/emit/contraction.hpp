@@ -17,6 +17,7 @@
 #include <thrt/emit/body.hpp>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,22 @@ inline Contraction contraction_of(const sdk::OpView& op) {
   return c;
 }
 
+// What k counts.
+inline ir::Shape term_dims(const Contraction& c) {
+  const sdk::OpView& op = *c.op;
+  const ir::Shape first = op.operand_type(0).shape, second = op.operand_type(1).shape;
+  switch (op.kind()) {
+    case ir::OpKind::CONV2D:
+      return {second[1], second[2], second[3]};
+    case ir::OpKind::CONV2D_GRAD_INPUT:
+      return {second[0], gradient_phases(op, 0).taps, gradient_phases(op, 1).taps};
+    case ir::OpKind::CONV2D_GRAD_FILTER:
+      return {first[0], first[2], first[3]};
+    default:
+      return {c.depth};
+  }
+}
+
 // The elements of a contraction's operands and result. What follows from b, m or n alone is computed where batch_of(), row_of()
 // and column_of() are called: before the loop over k.
 class ContractionPlaces {
@@ -128,19 +145,7 @@ class ContractionPlaces {
         return {n};
     }
   }
-  Indices term_of(const Index& k) {
-    const ir::Shape first = op_.operand_type(0).shape, second = op_.operand_type(1).shape;
-    switch (op_.kind()) {
-      case ir::OpKind::CONV2D:
-        return body_.unflatten(k, {second[1], second[2], second[3]});
-      case ir::OpKind::CONV2D_GRAD_INPUT:
-        return body_.unflatten(k, {second[0], gradient_phases(op_, 0).taps, gradient_phases(op_, 1).taps});
-      case ir::OpKind::CONV2D_GRAD_FILTER:
-        return body_.unflatten(k, {first[0], first[2], first[3]});
-      default:
-        return {k};
-    }
-  }
+  Indices term_of(const Index& k) { return body_.unflatten(k, term_dims(c_)); }
 
   std::string left(const Indices& batch, const Index& row, const Indices& term) {
     Indices at;
@@ -236,6 +241,52 @@ class ContractionPlaces {
   Body& body_;
   const sdk::OpView& op_;
   const Contraction& c_;
+};
+
+// What is beyond the last row, column or term is the last one instead: it is read, which is harmless, and not used.
+class Clamping {
+ public:
+  explicit Clamping(Body& body) : body_(body) {}
+
+  Index operator()(const Index& x, std::int64_t extent) {
+    if (body_.variables.max(x) < extent) return x;
+    if (extent == 1) return Index(0);
+    const std::string text = body_.variables.text(x), known = text + " < " + std::to_string(extent);
+    const auto found = made_.find(known);
+    if (found != made_.end()) return found->second;
+    const Index v = body_.variable(known + " ? " + text + " : " + std::to_string(extent - 1), extent);
+    return made_.emplace(known, v).first->second;
+  }
+  // The variables are those of a block that has ended.
+  void forget() { made_.clear(); }
+
+ private:
+  Body& body_;
+  std::map<std::string, Index> made_;
+};
+
+// The part of a result that a work-item has: these rows and columns, as far as there are such.
+struct OwnPlaces {
+  Indices batch;
+  std::vector<Index> rows, columns;
+
+  // `each` gets the number of the row and of the column and the result's indices.
+  template <typename Each>
+  void results(Body& body, const Contraction& c, Each&& each) const {
+    ContractionPlaces places(body, c);
+    Clamping clamped(body);
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      std::vector<std::string> in_column;
+      if (!body.require_inside(columns[j], c.columns, in_column)) continue;
+      const Indices column = places.column_of(clamped(columns[j], c.columns));
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        std::vector<std::string> conditions = in_column;
+        if (!body.require_inside(rows[i], c.rows, conditions)) continue;
+        const Indices at = places.result(batch, clamped(rows[i], c.rows), column, conditions);
+        body.when(conditions, [&] { each(i, j, places.inside(at)); });
+      }
+    }
+  }
 };
 
 }  // namespace thrt::emit::detail

@@ -6,10 +6,12 @@
 // registers. What is read, with all ops fused into it, is pulled by Body as everywhere else.
 #pragma once
 
+#include <thrt/emit/contraction_alone.hpp>
 #include <thrt/emit/contraction_tiles.hpp>
 #include <thrt/emit/cost.hpp>
 #include <thrt/emit/kernel_impl.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -31,7 +33,8 @@ class TileLoop {
         tiles_(tiles),
         group_size_(group_size),
         size_(contraction, tiles, group_size),
-        places_(body, contraction) {}
+        places_(body, contraction),
+        clamped_(body) {}
 
   const TileSize& size() const { return size_; }
   std::vector<Part::Shared> shared() const {
@@ -76,20 +79,12 @@ class TileLoop {
   // `each` gets the indices of a result and its sum.
   template <typename Each>
   void results(Each&& each) {
-    clamped_.clear();
-    for (std::int64_t j = 0; j < tiles_.columns; ++j) {
-      const Index n = first_column_ + thread_column_ + Index(j * tiles_.thread_columns);
-      std::vector<std::string> in_column;
-      if (!body_.require_inside(n, c_.columns, in_column)) continue;
-      const Indices column = places_.column_of(clamped(n, c_.columns));
-      for (std::int64_t i = 0; i < tiles_.rows; ++i) {
-        const Index m = first_row_ + thread_row_ + Index(i * (group_size_ / tiles_.thread_columns));
-        std::vector<std::string> conditions = in_column;
-        if (!body_.require_inside(m, c_.rows, conditions)) continue;
-        const Indices at = places_.result(batch_, clamped(m, c_.rows), column, conditions);
-        body_.when(conditions, [&] { each(places_.inside(at), sum(i, j)); });
-      }
-    }
+    OwnPlaces own{batch_, {}, {}};
+    for (std::int64_t i = 0; i < tiles_.rows; ++i)
+      own.rows.push_back(first_row_ + thread_row_ + Index(i * (group_size_ / tiles_.thread_columns)));
+    for (std::int64_t j = 0; j < tiles_.columns; ++j)
+      own.columns.push_back(first_column_ + thread_column_ + Index(j * tiles_.thread_columns));
+    own.results(body_, c_, [&](std::size_t i, std::size_t j, const Indices& at) { each(at, sum(i, j)); });
   }
 
  private:
@@ -104,7 +99,10 @@ class TileLoop {
   };
 
   std::int64_t buffers() const { return size_.split_steps == 1 ? 1 : 2; }
-  static std::string sum(std::int64_t i, std::int64_t j) { return "c" + std::to_string(i) + "_" + std::to_string(j); }
+  template <typename Number>
+  static std::string sum(Number i, Number j) {
+    return "c" + std::to_string(i) + "_" + std::to_string(j);
+  }
 
   Index number(const std::string& expression, std::int64_t extent) {
     return extent == 1 ? Index(0) : body_.variable(expression, extent);
@@ -160,23 +158,12 @@ class TileLoop {
     return result;
   }
 
-  // What is beyond the last row or column reads the last one instead: it is not stored.
-  Index clamped(const Index& x, std::int64_t extent) {
-    if (body_.variables.max(x) < extent) return x;
-    if (extent == 1) return Index(0);
-    const std::string text = body_.variables.text(x), known = text + " < " + std::to_string(extent);
-    const auto found = clamped_.find(known);
-    if (found != clamped_.end()) return found->second;
-    const Index v = body_.variable(known + " ? " + text + " : " + std::to_string(extent - 1), extent);
-    return clamped_.emplace(known, v).first->second;
-  }
-
   void find_rows() {
-    for (const Index& place : left_.place) rows_.push_back(clamped(first_row_ + place, c_.rows));
-    clamped_.clear();
+    for (const Index& place : left_.place) rows_.push_back(clamped_(first_row_ + place, c_.rows));
+    clamped_.forget();
     for (const Index& place : right_.place)
-      columns_.push_back(places_.column_of(clamped(first_column_ + place, c_.columns)));
-    clamped_.clear();
+      columns_.push_back(places_.column_of(clamped_(first_column_ + place, c_.columns)));
+    clamped_.forget();
   }
 
   void declare() {
@@ -193,12 +180,12 @@ class TileLoop {
   }
 
   void load(const Index& step) {
-    clamped_.clear();
+    clamped_.forget();
     const Index first = (split_ * size_.split_steps + step) * tiles_.depth;
     const auto each = [&](const Loader& l, std::size_t j, auto&& element) {
       const Index k = first + l.term[j];
       if (body_.variables.min(k) >= c_.depth) return body_.line(l.registers[j] + " = 0.0f;");
-      std::string x = element(places_.term_of(clamped(k, c_.depth)));
+      std::string x = element(places_.term_of(clamped_(k, c_.depth)));
       if (body_.variables.max(k) >= c_.depth)
         x = body_.variables.text(k) + " < " + std::to_string(c_.depth) + " ? " + x + " : 0.0f";
       body_.line(l.registers[j] + " = " + x + ";");
@@ -262,64 +249,99 @@ class TileLoop {
   Loader left_, right_;
   std::vector<Index> rows_;       // of each load of left
   std::vector<Indices> columns_;  // of each load of right
-  std::map<std::string, Index> clamped_;
+  Clamping clamped_;
 };
 
-// All of a unit with a product at its own place, in one stage.
-Part PartPrinter::tiled(const Contraction& product, const Tiles& tiles, const Options& options, InPlace& in_place) {
-  TileLoop loop(body_, producers_, d_, product, tiles, options.group_size);
-  loop.print();
-  loop.results([&](const Indices& at, const std::string& sum) {
-    const Index flat = body_.flatten(at, product.op->result_type().shape);
+// Who computes the products that a unit has at its own place.
+struct ProductPlan {
+  std::vector<Contraction> products;  // with the same rows and columns; one if there are tiles or pieces
+  std::optional<Tiles> tiles;         // of work-groups
+  OwnTile own;                        // of work-items, without those
+
+  const Contraction& first() const { return products[0]; }
+  std::int64_t pieces() const { return tiles.has_value() ? tiles->splits : own.pieces; }
+  std::uint64_t scratch_bytes() const { return static_cast<std::uint64_t>(4 * pieces() * first().elements()); }
+};
+
+// Prints the sums; `each` gets a result's indices, its sums and the piece that they are of. What is left is to finish the part.
+template <typename Each>
+void PartPrinter::print_products(const ProductPlan& plan, const Options& options, Part& part, Each&& each) {
+  if (plan.tiles.has_value()) {
+    TileLoop loop(body_, producers_, d_, plan.first(), *plan.tiles, options.group_size);
+    loop.print();
+    loop.results(
+        [&](const Indices& at, const std::string& sum) { each(at, std::vector<std::string>{sum}, loop.split()); });
+    part.groups = loop.size().groups(plan.first(), *plan.tiles);
+    part.shared = loop.shared();
+    return;
+  }
+  part.work_items = plan.own.work_items(plan.first());
+  const Index item = work_item(part.work_items);
+  std::vector<OwnTileLoop> loops;
+  for (const Contraction& product : plan.products) {
+    loops.emplace_back(body_, d_, product, plan.own);
+    loops.back().print(item);
+  }
+  loops[0].own().results(body_, plan.first(), [&](std::size_t i, std::size_t j, const Indices& at) {
+    std::vector<std::string> sums;
+    for (const OwnTileLoop& loop : loops) sums.push_back(loop.sum(i, j));
+    each(at, sums, loops[0].piece());
+  });
+}
+
+// All of a unit, in one stage.
+Part PartPrinter::whole_products(const ProductPlan& plan, const Options& options, InPlace& in_place) {
+  Part part;
+  print_products(plan, options, part, [&](const Indices& at, const std::vector<std::string>& sums, const Index&) {
+    const Index flat = body_.flatten(at, plan.first().op->result_type().shape);
     body_.set_own({flat});
-    body_.set_product(product.op->result(), flat, sum);
+    for (std::size_t i = 0; i < sums.size(); ++i) body_.set_product(plan.products[i].op->result(), flat, sums[i]);
     store_roots(flat);
   });
   add_in_place(in_place);
-  Part part = finish(program_.type(unit_.roots[0]).elements());
-  part.groups = loop.size().groups(product, tiles);
-  part.shared = loop.shared();
-  return part;
+  Part finished = finish(plan.tiles.has_value() ? plan.first().elements() : part.work_items);
+  finished.groups = part.groups;
+  finished.shared = part.shared;
+  return finished;
 }
 
 // The first of two stages: each piece of the sums goes to scratch, piece after piece.
-Part PartPrinter::partial_sums(const Contraction& product, const Tiles& tiles, const Options& options) {
-  TileLoop loop(body_, producers_, d_, product, tiles, options.group_size);
-  loop.print();
-  loop.results([&](const Indices& at, const std::string& sum) {
-    const Index flat = body_.flatten(at, product.op->result_type().shape) + loop.split() * product.elements();
-    body_.line("@p0[" + body_.variables.text(flat) + "] = " + sum + ";");
+Part PartPrinter::partial_sums(const ProductPlan& plan, const Options& options) {
+  Part part;
+  const std::int64_t elements = plan.first().elements();
+  print_products(plan, options, part, [&](const Indices& at, const std::vector<std::string>& sums, const Index& piece) {
+    const Index flat = body_.flatten(at, plan.first().op->result_type().shape) + piece * elements;
+    body_.line("@p0[" + body_.variables.text(flat) + "] = " + sums[0] + ";");
   });
-  Part part = finish(product.elements(), false);
-  part.groups = loop.size().groups(product, tiles);
-  part.shared = loop.shared();
-  const auto bytes = static_cast<std::uint64_t>(4 * tiles.splits * product.elements());
-  part.parameters.push_back({{THRT_NONE, true, 0, bytes}, "float", "p0"});
-  return part;
+  Part finished = finish(plan.tiles.has_value() ? elements : part.work_items, false);
+  finished.groups = part.groups;
+  finished.shared = part.shared;
+  finished.parameters.push_back({{THRT_NONE, true, 0, plan.scratch_bytes()}, "float", "p0"});
+  return finished;
 }
 
 // The second: adds the pieces up in their order and computes what follows.
-Part PartPrinter::total_sums(const Contraction& product, const Tiles& tiles, InPlace& in_place) {
-  const Index own = work_item(product.elements());
+Part PartPrinter::total_sums(const ProductPlan& plan, InPlace& in_place) {
+  const std::int64_t elements = plan.first().elements();
+  const Index own = work_item(elements);
   const std::string sum = body_.name("s");
   body_.line("float " + sum + " = 0.0f;");
-  body_.loop(tiles.splits, [&](const Index& piece) {
-    const std::string x = body_.variables.text(piece * product.elements() + own);
-    body_.line(sum + " = " + sum + " + @p0[" + x + "];");
+  body_.loop(plan.pieces(), [&](const Index& piece) {
+    body_.line(sum + " = " + sum + " + @p0[" + body_.variables.text(piece * elements + own) + "];");
   });
   body_.set_own({own});
-  body_.set_product(product.op->result(), own, sum);
+  body_.set_product(plan.first().op->result(), own, sum);
   store_roots(own);
   add_in_place(in_place);
-  Part part = finish(product.elements());
+  Part part = finish(elements);
   part.stage = 1;
-  const auto bytes = static_cast<std::uint64_t>(4 * tiles.splits * product.elements());
-  part.parameters.push_back({{THRT_NONE, false, 0, bytes}, "float", "p0"});
+  part.parameters.push_back({{THRT_NONE, false, 0, plan.scratch_bytes()}, "float", "p0"});
   return part;
 }
 
-// The product or convolution that a unit has at its own place and that work-groups compute, if there is one.
-inline const sdk::OpView* own_contraction(const Producers& producers, const Unit& unit, const Options& options) {
+// The products and convolutions that a unit has at its own place, the longest sums first.
+inline std::vector<Contraction> own_contractions(const Producers& producers, const Unit& unit) {
+  std::vector<Contraction> found;
   std::vector<std::uint32_t> stack(unit.roots.begin(), unit.roots.end());
   std::set<std::uint32_t> seen;
   while (!stack.empty()) {
@@ -327,37 +349,61 @@ inline const sdk::OpView* own_contraction(const Producers& producers, const Unit
     stack.pop_back();
     if (unit.inlined.count(value) == 0 || !seen.insert(value).second) continue;
     const sdk::OpView& op = *producers.of(value);
-    if (tiles_of(op, options).has_value()) return &op;
+    if (is_contraction(op.kind())) found.push_back(contraction_of(op));
     for (std::size_t i = 0; i < op.operands().size(); ++i) {
       if (keeps_place(op, i)) stack.push_back(op.operand(i));
     }
   }
-  return nullptr;
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Contraction& a, const Contraction& b) { return a.depth > b.depth; });
+  return found;
 }
 
-// The parts of such a unit, or none if each work-item is to compute its elements by itself.
+inline bool same_places(const Contraction& a, const Contraction& b) {
+  const bool attributes =
+      a.op->kind() == ir::OpKind::MATMUL || std::equal(a.op->attributes().begin(), a.op->attributes().end(),
+                                                       b.op->attributes().begin(), b.op->attributes().end());
+  return a.op->kind() == b.op->kind() && attributes && a.op->result_type().shape == b.op->result_type().shape &&
+         a.batch == b.batch && a.rows == b.rows && a.columns == b.columns;
+}
+
+// The parts of a unit with such products, or none if it has none or each element is computed alone.
 inline std::vector<Part> contraction_parts(const sdk::ProgramView& program, const Producers& producers,
                                            const Dialect& dialect, const Unit& unit, const Options& options,
                                            sdk::PlanStep& memory) {
-  const sdk::OpView* op = own_contraction(producers, unit, options);
-  if (op == nullptr) return {};
-  const Contraction product = contraction_of(*op);
-  const std::optional<Tiles> tiles = tiles_for(product, options);
-  // What follows the product is printed for each element of a work-item's tile.
-  constexpr std::int64_t kMostText = 1024;
-  bool has_loop = false;
-  for (const std::uint32_t value : unit.inlined) {
-    has_loop = has_loop || (value != op->result() && loop_length(*producers.of(value)) > 8);
-  }
+  const std::vector<Contraction> found = own_contractions(producers, unit);
+  if (found.empty()) return {};
   const auto ops = static_cast<std::int64_t>(unit.inlined.size());
+  ProductPlan plan;
+  for (const Contraction& each : found) {
+    plan.tiles = tiles_for(each, options);
+    plan.products = {each};
+    if (plan.tiles.has_value()) break;
+  }
+  bool is_two = plan.pieces() > 1;
+  if (plan.tiles.has_value()) {
+    // What follows the product is printed for each element of a work-item's tile.
+    constexpr std::int64_t kMostText = 1024;
+    is_two = is_two || ops * plan.tiles->rows * plan.tiles->columns > kMostText;
+    for (const std::uint32_t value : unit.inlined)
+      is_two = is_two || (value != plan.first().op->result() && loop_length(*producers.of(value)) > 8);
+  } else {
+    plan.products = {found[0]};
+    plan.own = own_tile(found[0], options, ops, dialect.most_turns);
+    is_two = plan.own.pieces > 1;
+    if (plan.own.rows * plan.own.columns * plan.own.pieces == 1) return {};
+    for (std::size_t i = 1; i < found.size() && !is_two; ++i) {
+      if (same_places(found[0], found[i])) plan.products.push_back(found[i]);
+    }
+  }
   std::vector<Part> parts;
-  if (tiles->splits == 1 && !has_loop && ops * tiles->rows * tiles->columns <= kMostText) {
-    parts.push_back(PartPrinter(program, producers, dialect, unit).tiled(product, *tiles, options, memory.in_place));
+  if (!is_two) {
+    parts.push_back(PartPrinter(program, producers, dialect, unit).whole_products(plan, options, memory.in_place));
     return parts;
   }
-  parts.push_back(PartPrinter(program, producers, dialect, unit).partial_sums(product, *tiles, options));
-  parts.push_back(PartPrinter(program, producers, dialect, unit).total_sums(product, *tiles, memory.in_place));
-  memory.scratch_bytes = static_cast<std::uint64_t>(4 * tiles->splits * product.elements());
+  parts.push_back(PartPrinter(program, producers, dialect, unit).partial_sums(plan, options));
+  parts.push_back(PartPrinter(program, producers, dialect, unit).total_sums(plan, memory.in_place));
+  memory.scratch_bytes = plan.scratch_bytes();
   return parts;
 }
 

@@ -22,7 +22,7 @@ struct Unit {
 // Results and the operands in whose memory they may lie.
 using InPlace = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-struct Contraction;
+struct ProductPlan;
 struct Reductions;
 struct Sorting;
 struct Team;
@@ -37,28 +37,19 @@ class PartPrinter {
         body_(program, producers, dialect, unit.inlined) {}
 
   // All elements of the roots. `in_place` gets the pairs that plan_memory may use.
-  Part pulled(const Options& options, InPlace& in_place) {
-    std::int64_t work_items = program_.type(unit_.roots[0]).elements();
-    const std::vector<Index> own = tile(options, work_items);
-    body_.set_own(own);
-    for (const std::uint32_t root : unit_.roots) body_.prepare(root, own);
-    std::vector<std::string> results;
-    for (const std::uint32_t root : unit_.roots) {
-      for (const Index& flat : own) {
-        results.push_back(body_.element(root, body_.unflatten(flat, program_.type(root).shape)));
-      }
-    }
-    for (std::size_t r = 0; r < unit_.roots.size(); ++r) {
-      for (std::size_t i = 0; i < own.size(); ++i) store(unit_.roots[r], r, own[i], results[r * own.size() + i]);
-    }
+  Part pulled(InPlace& in_place) {
+    const std::int64_t elements = program_.type(unit_.roots[0]).elements();
+    const Index own = work_item(elements);
+    body_.set_own({own});
+    store_roots(own);
     add_in_place(in_place);
-    return finish(work_items);
+    return finish(elements);
   }
 
   // Behind contraction_part.hpp.
-  inline Part tiled(const Contraction& product, const Tiles& tiles, const Options& options, InPlace& in_place);
-  inline Part partial_sums(const Contraction& product, const Tiles& tiles, const Options& options);
-  inline Part total_sums(const Contraction& product, const Tiles& tiles, InPlace& in_place);
+  inline Part whole_products(const ProductPlan& plan, const Options& options, InPlace& in_place);
+  inline Part partial_sums(const ProductPlan& plan, const Options& options);
+  inline Part total_sums(const ProductPlan& plan, InPlace& in_place);
 
   // Behind reduction_plan.hpp.
   inline std::vector<const sdk::OpView*> shared_folds();
@@ -118,45 +109,8 @@ class PartPrinter {
 
   Index work_item(std::int64_t count) { return count == 1 ? Index(0) : body_.variables.add("i", count); }
 
-  // The flat indices that one of `work_items` work-items computes. A tile of a matmul's result divides it.
-  std::vector<Index> tile(const Options& options, std::int64_t& work_items) {
-    const sdk::OpView* product = nullptr;
-    for (const std::uint32_t value : unit_.inlined) {
-      const sdk::OpView& op = *producers_.of(value);
-      if (op.kind() == ir::OpKind::MATMUL && op.result_type().elements() == work_items) product = &op;
-    }
-    if (product == nullptr) return {work_item(work_items)};
-    const ir::Shape whole = product->result_type().shape;
-    const int row_axis = whole.rank() - 2, column_axis = whole.rank() - 1;
-    // Each element of the tile repeats the text of what is fused.
-    constexpr std::int64_t kMostText = 512;
-    std::int64_t most = std::min(work_items / std::max<std::int64_t>(options.min_work_items, 1),
-                                 kMostText / static_cast<std::int64_t>(unit_.inlined.size()));
-    const auto largest = [&](std::int64_t wanted, std::int64_t dim) {
-      std::int64_t side = 1;
-      while (2 * side <= std::min(wanted, most) && dim % (2 * side) == 0) side *= 2;
-      most /= side;
-      return side;
-    };
-    const std::int64_t columns = largest(options.tile_columns, whole[column_axis]);
-    const std::int64_t rows = largest(options.tile_rows, whole[row_axis]);
-    if (rows * columns == 1) return {work_item(work_items)};
-    work_items /= rows * columns;
-    ir::Shape tiles = whole;
-    tiles.set(row_axis, whole[row_axis] / rows);
-    tiles.set(column_axis, whole[column_axis] / columns);
-    const Indices corner = body_.unflatten(work_item(work_items), tiles);
-    std::vector<Index> own;
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t c = 0; c < columns; ++c) {
-        Indices at = corner;
-        at[static_cast<std::size_t>(row_axis)] = at[static_cast<std::size_t>(row_axis)] * rows + Index(r);
-        at[static_cast<std::size_t>(column_axis)] = at[static_cast<std::size_t>(column_axis)] * columns + Index(c);
-        own.push_back(body_.flatten(at, whole));
-      }
-    }
-    return own;
-  }
+  template <typename Each>
+  void print_products(const ProductPlan& plan, const Options& options, Part& part, Each&& each);
 
   void store(std::uint32_t root, std::size_t result, const Index& at, const std::string& element) {
     const std::string stored = to_memory(d_, program_.type(root).dtype, element, body_.functions);

@@ -52,7 +52,7 @@ inline Draft draft_kernels(const sdk::ProgramView& program, const Producers& pro
   } else {
     draft.parts = reduction_parts(program, producers, dialect, unit, options, draft.step.memory);
     if (draft.parts.empty())
-      draft.parts.push_back(PartPrinter(program, producers, dialect, unit).pulled(options, draft.step.memory.in_place));
+      draft.parts.push_back(PartPrinter(program, producers, dialect, unit).pulled(draft.step.memory.in_place));
   }
   std::set<std::uint32_t> read;
   for (Part& part : draft.parts) {
