@@ -3,6 +3,7 @@
 #include <thrt/emit/emit.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -112,6 +113,19 @@ emit::Dialect dialect_for(const Device& device) {
   return dialect;
 }
 
+// THRUST_VULKAN_KERNELS, an aid for debugging, picks the kernels of the other kind of device: those for GPUs can be tried without one.
+emit::DeviceKind kernels_for(const Device& device) {
+  const char* wanted = std::getenv("THRUST_VULKAN_KERNELS");
+  if (wanted == nullptr || *wanted == '\0') {
+    return device.info().kind == THRT_DEVICE_SOFTWARE ? emit::DeviceKind::kProcessor : emit::DeviceKind::kGpu;
+  }
+  const std::string_view name = wanted;
+  if (name == "gpu") return emit::DeviceKind::kGpu;
+  if (name == "processor") return emit::DeviceKind::kProcessor;
+  throw sdk::Error(THRT_INVALID_ARGUMENT,
+                   "THRUST_VULKAN_KERNELS is '" + std::string(name) + "'; it must be gpu or processor, or not be set");
+}
+
 std::optional<std::string> refuse(const sdk::OpView& op, const Device& device, const emit::Dialect& dialect) {
   const std::uint64_t most = device.limits().maxStorageBufferRange;
   const auto refuse_size = [&](const ir::Type& type) -> std::optional<std::string> {
@@ -148,7 +162,7 @@ Target::Target(const Device& device, std::uint32_t flags)
   options.fuse = !op_by_op;
   options.max_arguments = std::min<std::size_t>(device.limits().maxPerStageDescriptorStorageBuffers, 64);
   options.compute_units = std::max(device.info().compute_units, 1u);
-  if (device.info().kind == THRT_DEVICE_SOFTWARE) {
+  if (kernels_for(device) == emit::DeviceKind::kProcessor) {
     // Few cores with wide registers: much work for each work-item. Tiles of 4 x 16 are no quicker than 4 x 8, but take LLVM twice as long.
     options.device = emit::DeviceKind::kProcessor;
     options.runs_all_branches = true;
