@@ -14,10 +14,11 @@
 
 namespace thrt::emit::detail {
 
-// On a processor the work-items of a group are lanes of a register and turns of a loop, which a barrier cuts: from so many terms on
-// a team is faster (measured with PoCL on two cores: 64 sums of 64, 256, 2 048 terms by teams of 16 take 1.5, 0.5, 0.1 of the
-// time of work-items of their own, sums of 256 rows of 64 columns by teams of 2 take 0.6). Pieces never were.
-inline constexpr std::int64_t kProcessorTerms = 256;
+// On a processor the work-items of a group are lanes of a register and turns of a loop, which a barrier cuts. From so many terms on
+// a team is faster with PoCL on two cores: 64 sums of 64, 256, 2 048 terms by teams of 16 take 1.5, 0.5, 0.1 of the time of
+// work-items of their own, sums of 256 rows of 64 columns by teams of 2 take 0.6. With llvmpipe, which runs all branches and
+// loads lane by lane, they take 3.5, 1.4, 1.5 and 1.3 of it; one sum of 4 096 terms 1.2, of 65 536 terms 0.6. Pieces never paid.
+inline constexpr std::int64_t kProcessorTerms = 256, kAllBranchesTerms = 32768;
 
 // The team that suits a reduction to `results` results over `length` terms; `row` neighbouring results lie beside each other in the
 // operand, 1 where terms do.
@@ -34,7 +35,7 @@ inline Teams team_for(const Options& options, std::int64_t results, std::int64_t
   Teams teams;
   if (length < 16 || results <= 0) return teams;
   if (options.device == DeviceKind::kProcessor) {
-    if (length < kProcessorTerms) return teams;
+    if (length < (options.runs_all_branches ? kAllBranchesTerms : kProcessorTerms)) return teams;
     teams.lanes = row > 1 ? std::min<std::int64_t>(2, group_size) : std::min<std::int64_t>(16, group_size);
   } else {
     const std::int64_t wanted = std::max<std::int64_t>(options.compute_units * 512 / results, row > 1 ? 1 : 8);
