@@ -16,9 +16,9 @@ struct Dialect {
   std::string global;                       // the address space of arrays, with a space after it, or ""
   std::string i32, u32, u8, u16, i64, u64;  // no i64, no u64: values of 2^31 elements and more are refused
 
-  std::string abs = "fabs", rint = "rint";   // functions of f32, without the suffix
+  std::string abs = "fabs";                  // of f32, without the suffix
   std::string float_suffix;                  // of the names of mathematical functions: "f" gives expf
-  bool own_math = false;                     // those that are not exact come from math.hpp
+  bool own_math = false;                     // they and division come from math.hpp
   std::string bits_to_float, float_to_bits;  // the f32 that has the bits of a u32, and back
   std::string fused;                         // name(a, b, c): a * b + c, rounded once or twice, whichever is fast
   // What keeps a compiler from contracting a product and a sum to a fused form behind our back, if anything must: functions
@@ -139,7 +139,6 @@ inline Dialect glsl() {
   d.u8 = "uint8_t";
   d.u16 = "uint16_t";
   d.abs = "abs";
-  d.rint = "roundEven";
   d.own_math = true;
   d.bits_to_float = "uintBitsToFloat";
   d.float_to_bits = "floatBitsToUint";

@@ -14,6 +14,9 @@ namespace thrt::emit {
 // Functions that kernels need, by name.
 using Functions = std::set<std::string>;
 
+// Turns of the loops in them: thrt_random_word's, and the most of math.hpp's thrt_fmod.
+inline constexpr int kRandomTurns = 10, kMostFmodTurns = 11;
+
 // What a function of f32 that is not exact is called: "exp" and the like, as in C.
 inline std::string math_name(const Dialect& d, const std::string& name) {
   return d.own_math ? "thrt_" + name : name + d.float_suffix;

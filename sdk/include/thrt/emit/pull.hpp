@@ -78,6 +78,7 @@ inline std::string Body::pointwise(const sdk::OpView& op, const Indices& at) {
   for (const std::uint32_t operand : op.operands()) x.push_back(element(operand, at));
   const ir::DType from = op.operand_type(op.kind() == ir::OpKind::SELECT ? 1 : 0).dtype;
   const ir::DType to = op.result_type().dtype;
+  if (op.kind() == ir::OpKind::REM && ir::is_float(from) && d_.own_math) turns_ += kMostFmodTurns;
   return assigned(to, scalar(d_, op.kind(), from, to, x, functions));
 }
 
@@ -181,6 +182,7 @@ inline std::string Body::random_word(const sdk::OpView& op, const Indices& at) {
   for (std::int64_t i = 0; i < 4; ++i) arguments.push_back(element(op.operand(0), {Index(i)}));
   const std::string& counter = d_.u64.empty() ? d_.u32 : d_.u64;
   arguments.push_back(cast(d_, counter, variables.text(flatten(at, op.result_type().shape))));
+  turns_ += kRandomTurns;
   return assigned(ir::DType::kU32, own_function(functions, "thrt_random_word", arguments));
 }
 

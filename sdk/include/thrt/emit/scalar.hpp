@@ -176,7 +176,7 @@ inline std::string scalar_float(const Dialect& d, ir::OpKind kind, std::span<con
     case OpKind::FLOOR:
       return d.own_math ? math("floor") : exact("floor");
     case OpKind::ROUND:
-      return d.own_math ? math("round") : exact(d.rint);
+      return d.own_math ? math("round") : exact("rint");
     case OpKind::SQRT:
       return math("sqrt");
     case OpKind::EXP:
