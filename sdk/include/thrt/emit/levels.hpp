@@ -30,13 +30,19 @@ class Levels {
     steps_[then].before.push_back(first);
     is_measured_ = false;
   }
-  // The same where that is possible and lengthens no chain beyond the longest.
-  void prefer(std::size_t first, std::size_t then) {
-    if (first == then) return;
+  // The same where that is possible and the longest chain stays within `longest`. False if it is not.
+  bool prefer(std::size_t first, std::size_t then, std::int64_t longest) {
+    if (first == then) return true;
     if (!is_measured_) measure();
-    if (steps_[then].head < steps_[first].head + steps_[first].stages && reaches(then, first)) return;
-    if (steps_[first].head + steps_[first].stages + steps_[then].tail > longest_) return;
+    if (steps_[then].head < steps_[first].head + steps_[first].stages && reaches(then, first)) return false;
+    if (steps_[first].head + steps_[first].stages + steps_[then].tail > longest) return false;
     need(first, then);
+    return true;
+  }
+  // In stages.
+  std::int64_t longest() {
+    if (!is_measured_) measure();
+    return longest_;
   }
 
   struct Segment {

@@ -233,17 +233,27 @@ class Joining {
     }
   }
 
-  // A slot's new value goes right into the slot if all that read the old one have run; it is copied there at the end otherwise.
+  // A slot's new value goes right into the slot if all that read the old one have run; it is copied there at the end otherwise. Since copies
+  // take a stage of their own, the whole may become one longer if that spares all of them.
   void write_slots_last(Levels& levels) const {
     std::vector<std::vector<std::size_t>> readers(program_.value_count());
     for (std::size_t i = 0; i < work_.size(); ++i) {
       for (const std::uint32_t value : draft(i).step.memory.reads) readers[class_[value]].push_back(i);
     }
-    for (std::uint32_t s = 0; s < program_.slot_count(); ++s) {
-      const sdk::SlotView slot = program_.slot(s);
-      if (!slot.read() || !slot.written() || writer(slot.output_value) == kNone) continue;
-      for (const std::size_t reader : readers[slot.input_value]) levels.prefer(reader, writer(slot.output_value));
-    }
+    const auto write_last = [&](Levels& wanted, std::int64_t longest) {
+      bool all = true;
+      for (std::uint32_t s = 0; s < program_.slot_count(); ++s) {
+        const sdk::SlotView slot = program_.slot(s);
+        if (!slot.read() || !slot.written() || writer(slot.output_value) == kNone) continue;
+        for (const std::size_t reader : readers[slot.input_value])
+          all = wanted.prefer(reader, writer(slot.output_value), longest) && all;
+      }
+      return all;
+    };
+    const std::int64_t longest = levels.longest();
+    if (write_last(levels, longest)) return;
+    Levels longer = levels;
+    if (write_last(longer, longest + 1)) levels = longer;
   }
 
   // Where the fewest kernels are added. With room in one, early; otherwise late, where others find it, unless it is large.
