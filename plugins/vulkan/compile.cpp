@@ -142,6 +142,21 @@ std::optional<std::string> refuse(const sdk::OpView& op, const Device& device, c
   return emit::refuse(op, dialect, device.info().storage_dtypes);
 }
 
+// What a kernel takes beyond the values that check_program has seen.
+void require_fits(const emit::Kernel& kernel, const Target& target) {
+  const auto require = [&](const char* what, std::uint64_t needed, std::uint64_t most) {
+    if (needed <= most) return;
+    throw sdk::Error(THRT_UNSUPPORTED, "kernel " + kernel.name + " needs " + std::to_string(needed) + what +
+                                           "; this device has at most " + std::to_string(most));
+  };
+  for (const emit::Argument& argument : kernel.arguments) {
+    if (argument.value == THRT_NONE) require(" bytes between its stages", argument.bytes, target.max_value_bytes);
+  }
+  require(" arguments", kernel.arguments.size(), target.options.max_arguments);
+  require(" bytes of group memory", kernel.shared_bytes, target.max_shared_bytes);
+  require(" work-items in a group", kernel.group_size, target.max_group_size);
+}
+
 void check_ops(const Device& device, const emit::Dialect& dialect, const sdk::ProgramView& program,
                std::vector<sdk::Refusal>& refusals) {
   for (const sdk::OpView& op : program.ops()) {
@@ -158,6 +173,9 @@ void check_ops(const Device& device, const emit::Dialect& dialect, const sdk::Pr
 Target::Target(const Device& device, std::uint32_t flags)
     : dialect(dialect_for(device)),
       max_value_bytes(device.limits().maxStorageBufferRange),
+      max_shared_bytes(device.limits().maxComputeSharedMemorySize),
+      max_group_size(
+          std::min(device.limits().maxComputeWorkGroupSize[0], device.limits().maxComputeWorkGroupInvocations)),
       op_by_op((flags & (THRT_COMPILE_DEBUG | THRT_COMPILE_CHECK_FINITE)) != 0) {
   options.fuse = !op_by_op;
   options.max_arguments = std::min<std::size_t>(device.limits().maxPerStageDescriptorStorageBuffers, 64);
@@ -166,6 +184,7 @@ Target::Target(const Device& device, std::uint32_t flags)
     // Few cores with wide registers: much work for each work-item. Tiles of 4 x 16 are no quicker than 4 x 8, but take LLVM twice as long.
     options.device = emit::DeviceKind::kProcessor;
     options.runs_all_branches = true;
+    options.counted_row = 256;  // sorting in group memory takes 2.7, 1.2, 0.23 of the time at 64, 256, 2 048 elements
     options.tile_rows = 4;
     options.tile_columns = 8;
     options.launch_cost = 65536;
@@ -294,12 +313,7 @@ void Executable::collect(Program& program, std::map<std::string, std::uint32_t, 
     for (emit::Kernel& kernel : step.step.kernels) {
       const emit::Kernel* one = &kernel;
       std::string text = emit::translation_unit(target_.dialect, {&one, 1});
-      for (const emit::Argument& argument : kernel.arguments) {
-        if (argument.value != THRT_NONE || argument.bytes <= target_.max_value_bytes) continue;
-        throw sdk::Error(THRT_UNSUPPORTED, "kernel " + kernel.name + " needs " + std::to_string(argument.bytes) +
-                                               " bytes between its parts; this device binds at most " +
-                                               std::to_string(target_.max_value_bytes));
-      }
+      require_fits(kernel, target_);
       const auto [at, is_new] = numbers.try_emplace(text, static_cast<std::uint32_t>(sources.size()));
       if (is_new) {
         sources.push_back({kernel.name, std::move(text), static_cast<std::uint32_t>(kernel.arguments.size())});

@@ -24,8 +24,10 @@ struct Target {
 
   thrt::emit::Dialect dialect;
   thrt::emit::Options options;
-  std::uint64_t max_value_bytes;  // maxStorageBufferRange
-  bool op_by_op;                  // THRT_COMPILE_DEBUG, THRT_COMPILE_CHECK_FINITE
+  std::uint64_t max_value_bytes;   // maxStorageBufferRange
+  std::uint64_t max_shared_bytes;  // of a work-group
+  std::uint64_t max_group_size;
+  bool op_by_op;  // THRT_COMPILE_DEBUG, THRT_COMPILE_CHECK_FINITE
 };
 
 // The counter of a repeat that is no table's takes this much in front of its body's workspace.
