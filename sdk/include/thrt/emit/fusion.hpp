@@ -42,10 +42,14 @@ class Fusion {
         producers_(producers),
         options_(options),
         must_(program.value_count(), false),
+        is_state_(program.value_count(), false),
         readers_(program.value_count()),
         group_of_(program.value_count(), kNone) {
     for (std::uint32_t s = 0; s < program.slot_count(); ++s) {
-      if (program.slot(s).written()) must_[program.slot(s).output_value] = true;
+      const sdk::SlotView slot = program.slot(s);
+      if (!slot.written()) continue;
+      must_[slot.output_value] = true;
+      if (slot.read()) is_state_[slot.output_value] = true;
     }
     for (std::size_t i = program.ops().size(); i-- > 0;) visit(program.ops()[i]);
   }
@@ -269,10 +273,18 @@ class Fusion {
           others.insert(other.group);
         }
       }
+      // A number that an update of a state needs, and others too: those would run after the update, and some may read the old state.
+      // In a kernel of its own it costs no launch where it can share one.
+      if (options_.join && op.result_type().elements() == 1 && !others.empty() && updates_state(group)) continue;
       if (twice || waits_for(place.group, others, group_readers(op.result()))) continue;
       return place.group;
     }
     return kNone;
+  }
+
+  bool updates_state(const Group& group) const {
+    return std::any_of(group.unit.roots.begin(), group.unit.roots.end(),
+                       [&](std::uint32_t root) { return is_state_[root]; });
   }
 
   // Repeats and views read values without a place.
@@ -305,6 +317,7 @@ class Fusion {
   const Producers& producers_;
   const Options& options_;
   std::vector<bool> must_;                        // goes to memory, by value
+  std::vector<bool> is_state_;                    // the new value of a slot that is read as well, by value
   std::vector<std::map<Place, double>> readers_;  // evaluations, by value
   std::vector<std::size_t> group_of_;             // that leaves a value in memory
   std::map<std::tuple<std::size_t, int, std::uint32_t, std::size_t>, int> places_;
