@@ -8,6 +8,7 @@
 #include <thrt/rl/algo/nature_cnn.hpp>
 #include <thrt/rl/algo/ppo.hpp>
 #include <thrt/rl/algo/sac.hpp>
+#include <thrt/sdk/plan_memory.hpp>
 
 #include <gtest/gtest.h>
 
@@ -65,9 +66,11 @@ std::vector<Case> cases() {
   };
 }
 
+// Kernels, and the copies that are left for the end.
 std::size_t launches(const sdk::ProgramView& step, const emit::Options& options) {
-  std::size_t count = 0;
-  for (const emit::Step& each : emit::plan(step, emit::glsl(), options).steps) count += each.kernels.size();
+  const emit::Plan plan = emit::plan(step, emit::glsl(), options);
+  std::size_t count = sdk::plan_memory(step, plan.memory_steps()).final_copies.size();
+  for (const emit::Step& each : plan.steps) count += each.kernels.size();
   return count;
 }
 
