@@ -268,6 +268,13 @@ TEST(Contraction, TheTableGivesEachSizeWhatSuitsIt) {
     const auto tiles = chosen({m, k}, {k, n}, {0, 0}, gpu);
     if (!tiles.has_value()) continue;
     EXPECT_TRUE(emit::detail::fits(*tiles, gpu.group_size));
+    gpu.tiles = tiles;  // the kernels that they become keep to the memory that there is
+    Builder builder;
+    const std::uint32_t x = builder.input("a", {DType::kF32, {m, k}}), w = builder.input("b", {DType::kF32, {k, n}});
+    builder.output("y", builder.op(OpKind::MATMUL, {x, w}, {0, 0}));
+    const emit::Plan plan = emit::plan(sdk::ProgramView(builder.built()), host_dialect(), gpu);
+    for (const emit::Kernel& kernel : plan.steps.at(0).kernels) EXPECT_LE(kernel.shared_bytes, gpu.max_shared_bytes);
+    gpu.tiles.reset();
     const std::int64_t steps = (k + tiles->depth - 1) / tiles->depth,
                        each = (steps + tiles->splits - 1) / tiles->splits;
     EXPECT_LT((tiles->splits - 1) * each, steps) << k;

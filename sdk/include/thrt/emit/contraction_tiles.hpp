@@ -46,6 +46,14 @@ inline bool fits(const Tiles& tiles, std::int64_t group_size) {
   return rows * tiles.depth >= group_size && columns * tiles.depth >= group_size;
 }
 
+// Memory of a work-group that such tiles take at most: two steps' worth, with the padding of TileLoop::Loader.
+inline std::uint64_t shared_bytes(const Tiles& tiles, std::int64_t group_size) {
+  const std::int64_t rows = tiles.rows * (group_size / tiles.thread_columns),
+                     columns = tiles.columns * tiles.thread_columns;
+  const std::int64_t padding = std::max<std::int64_t>(1, 32 / tiles.depth);
+  return static_cast<std::uint64_t>(2 * 4 * tiles.depth * (rows + columns + 2 * padding));
+}
+
 // Nanoseconds on a GPU, roughly.
 struct ProductModel {
   double units;                                 // that run work-groups
@@ -101,6 +109,7 @@ inline std::optional<Tiles> tiles_for(const Contraction& c, const Options& optio
   };
   static constexpr Row kTable[] = {
       {8, 8, 8, 16},  // 64 x 64 by 64 work-items
+      {8, 8, 8, 8},   // where there is little memory
       {8, 4, 8, 16},  {4, 8, 8, 16}, {4, 4, 8, 16},
       {4, 2, 8, 32},  {2, 4, 8, 32}, {2, 2, 8, 32},  // 16 x 16: policies of some 64 units
       {8, 4, 4, 16},                                 // 128 x 16
@@ -114,7 +123,7 @@ inline std::optional<Tiles> tiles_for(const Contraction& c, const Options& optio
   std::optional<Tiles> best;
   for (const Row& row : kTable) {
     Tiles tiles{row.rows, row.columns, row.thread_columns, row.depth, 1};
-    if (!fits(tiles, group_size)) continue;
+    if (!fits(tiles, group_size) || shared_bytes(tiles, group_size) > options.max_shared_bytes) continue;
     const std::int64_t steps = TileSize(c, tiles, group_size).steps;
     for (std::int64_t splits = 1; splits <= 128 && splits <= steps; splits *= 2) {
       if (splits > 1 && 4 * splits * c.elements() > kMostScratch) break;

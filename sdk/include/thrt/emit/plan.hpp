@@ -48,12 +48,13 @@ struct Options {
   // `min_work_items` are left. 1 x 1 where the device wants as many work-items as it can get.
   std::int64_t tile_rows = 1, tile_columns = 1;
   std::int64_t min_work_items = 64;
-  std::uint32_t group_size = 64;  // work-items of a work-group: a power of two
+  std::uint32_t group_size = 64;           // work-items of a work-group: a power of two
+  std::uint64_t max_shared_bytes = 16384;  // memory of a work-group; what every Vulkan device has
   // Rows of more than counted_row elements are sorted in group memory, in blocks of up to sorted_block, a power of two: 8 bytes an
   // element. On shorter ones each element is compared with all others.
   std::int64_t counted_row = 32, sorted_block = 2048;
-  std::optional<Teams> teams;     // for all reductions, whatever their size and the device: for tests
-  std::optional<Tiles> tiles;     // for all products and convolutions, whatever their size and the device: for tests
+  std::optional<Teams> teams;  // for all reductions, whatever their size and the device: for tests
+  std::optional<Tiles> tiles;  // for all products and convolutions, whatever their size and the device: for tests
 };
 
 struct Argument {
