@@ -215,6 +215,11 @@ class Body {
     line(variable_type(d_, dtype) + " " + t + " = " + start + ";");
     return t;
   }
+  void add_to(ir::DType dtype, const std::string& sum, const std::string& x) {
+    if (is_half(dtype)) dtype = ir::DType::kF32;
+    const std::string both[] = {sum, x};
+    line(sum + " = " + scalar(d_, ir::OpKind::ADD, dtype, dtype, both, functions) + ";");
+  }
   // What an accumulator leaves as an element of the dtype.
   std::string finished(ir::DType dtype, const std::string& sum) {
     return is_half(dtype) ? assigned(dtype, rounded(dtype, sum, functions)) : sum;
@@ -347,11 +352,6 @@ class Body {
 
   void add_product(const std::string& sum, const std::string& x, const std::string& y) {
     line(sum + " = " + call(d_.fused, {x, y, sum}) + ";");
-  }
-  void add_to(ir::DType dtype, const std::string& sum, const std::string& x) {
-    if (is_half(dtype)) dtype = ir::DType::kF32;
-    const std::string both[] = {sum, x};
-    line(sum + " = " + scalar(d_, ir::OpKind::ADD, dtype, dtype, both, functions) + ";");
   }
 
   const sdk::ProgramView& program_;

@@ -92,8 +92,10 @@ inline double reads_of(const sdk::OpView& op, std::size_t i) {
       return i == 1 ? op.operand_type(0).shape.rank() : 1;
     case ir::OpKind::DYNAMIC_UPDATE_SLICE:
       return i == 2 ? op.operand_type(0).shape.rank() : 1;
-    case ir::OpKind::SCATTER_ADD:
-      return i == 0 ? 1 : loop_length(op);
+    case ir::OpKind::SCATTER_ADD: {  // an update is read where it is added
+      const double results = std::max(1.0, static_cast<double>(op.result_type().elements()));
+      return i == 0 ? 1 : i == 1 ? loop_length(op) : static_cast<double>(op.operand_type(2).elements()) / results;
+    }
     case ir::OpKind::CONCAT:
     case ir::OpKind::PAD: {
       const double results = std::max(1.0, static_cast<double>(op.result_type().elements()));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -60,6 +61,10 @@ class PartPrinter {
   inline Part sorted_blocks(const Sorting& sorting, std::int64_t group_size);
   inline Part sorted_places(const Sorting& sorting);
 
+  // Behind scatter.hpp.
+  inline Part sorted_indices(const sdk::OpView& op, const Sorting& sorting, std::int64_t group_size);
+  inline std::optional<Part> scattered(const sdk::OpView& op, const Sorting& sorting, InPlace& in_place);
+
   // The part of a concat's result that lies in [first, last) along its axis.
   Part concat_part(std::int64_t first, std::int64_t last) {
     const std::uint32_t root = unit_.roots[0];
@@ -106,6 +111,12 @@ class PartPrinter {
   static inline Argument scratch(const Reductions& plan, bool written);
   inline Indices sorted_place(const sdk::OpView& op, const Index& row, const Index& place);
   inline void add_sorted(Part& part, const Sorting& sorting, bool written) const;
+  template <typename Element, typename Sorted>
+  void sort_blocks(const Sorting& sorting, std::int64_t group_size, ir::DType dtype, Element&& element,
+                   Sorted&& sorted);
+  inline void keep_sorted(const Sorting& sorting, const Index& row, const Index& place);
+  inline Part finish_sorted(const Sorting& sorting, bool has_roots);
+  inline std::string add_sorted_updates(const sdk::OpView& op, const Sorting& sorting, const Indices& at);
 
   Index work_item(std::int64_t count) { return count == 1 ? Index(0) : body_.variables.add("i", count); }
 

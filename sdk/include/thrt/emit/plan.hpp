@@ -53,6 +53,9 @@ struct Options {
   // Rows of more than counted_row elements are sorted in group memory, in blocks of up to sorted_block, a power of two: 8 bytes an
   // element. On shorter ones each element is compared with all others.
   std::int64_t counted_row = 32, sorted_block = 2048;
+  // Up to so many elements of a scatter_add's result times indices, each element compares itself with all indices. Otherwise
+  // these are sorted.
+  std::int64_t compared_indices = 131072;
   std::optional<Teams> teams;  // for all reductions, whatever their size and the device: for tests
   std::optional<Tiles> tiles;  // for all products and convolutions, whatever their size and the device: for tests
 };

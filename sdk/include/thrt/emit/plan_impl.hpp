@@ -7,6 +7,7 @@
 #include <thrt/emit/kernel_impl.hpp>
 #include <thrt/emit/merge.hpp>
 #include <thrt/emit/reduction_plan.hpp>
+#include <thrt/emit/scatter.hpp>
 #include <thrt/emit/sort.hpp>
 
 #include <algorithm>
@@ -50,7 +51,9 @@ inline Draft draft_kernels(const sdk::ProgramView& program, const Producers& pro
              !tiled.empty()) {
     draft.parts = std::move(tiled);
   } else {
-    draft.parts = reduction_parts(program, producers, dialect, unit, options, draft.step.memory);
+    draft.parts = scatter_parts(program, producers, dialect, unit, options, draft.step.memory);
+    if (draft.parts.empty())
+      draft.parts = reduction_parts(program, producers, dialect, unit, options, draft.step.memory);
     if (draft.parts.empty())
       draft.parts.push_back(PartPrinter(program, producers, dialect, unit).pulled(draft.step.memory.in_place));
   }

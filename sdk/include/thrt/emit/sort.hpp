@@ -19,12 +19,9 @@ namespace thrt::emit::detail {
 
 struct Sorting {
   std::int64_t rows, length;
-  std::int64_t block = 1;  // a power of two
+  std::int64_t block = 1;  // a power of two, at most `most`
 
-  Sorting(const sdk::OpView& op, std::int64_t most) {
-    const ir::Type type = op.operand_type(0);
-    length = type.shape[static_cast<int>(op.attribute(0))];
-    rows = type.elements() / length;
+  Sorting(std::int64_t row_count, std::int64_t row_length, std::int64_t most) : rows(row_count), length(row_length) {
     while (block < std::min(length, most)) block *= 2;
   }
   std::int64_t blocks() const { return (length + block - 1) / block; }
@@ -52,31 +49,36 @@ inline Indices PartPrinter::sorted_place(const sdk::OpView& op, const Index& row
   return at;
 }
 
-// Each group sorts a block; of rows of one block that is the result.
-inline Part PartPrinter::sorted_blocks(const Sorting& sorting, std::int64_t group_size) {
-  const sdk::OpView& op = *producers_.of(unit_.roots[0]);
+// Each group sorts a block of elements of the dtype, which `element` gives for a row and a place in it. `sorted` gets a row and a place
+// where in the group's memory, @s0[u] and @s1[u], the key and the index are that belong there.
+template <typename Element, typename Sorted>
+void PartPrinter::sort_blocks(const Sorting& sorting, std::int64_t group_size, ir::DType dtype, Element&& element,
+                              Sorted&& sorted) {
   const std::string u32 = d_.u32, index = body_.index_type();
   const auto unsigned_text = [](std::int64_t n) { return std::to_string(n) + "u"; };
   const std::string blocks = unsigned_text(sorting.blocks()), size = unsigned_text(sorting.block);
   const Index row = sorting.rows == 1 ? Index(0) : body_.variable(cast(d_, index, "group / " + blocks), sorting.rows);
   body_.line("const " + u32 + " first = " + (sorting.blocks() == 1 ? "0u" : "group % " + blocks + " * " + size) + ";");
-  const std::string each = "for (" + u32 + " u = item; u < " + size + "; u += " + unsigned_text(group_size) + ")";
-  body_.block(each, [&] {
-    body_.line("const " + u32 + " p = first + u;");
-    body_.line(u32 + " key = 4294967295u;");
-    body_.block("if (p < " + unsigned_text(sorting.length) + ")", [&] {
-      const Index place = sorting.length == 1 ? Index(0) : body_.variable(cast(d_, index, "p"), sorting.length);
-      const std::string x = body_.element(op.operand(0), sorted_place(op, row, place));
-      body_.line("key = " + sort_key(d_, op.operand_type(0).dtype, x) + ";");
+  // `each` gets a place that is in the row.
+  const auto places = [&](const std::string& before, const std::string& after, auto&& each) {
+    const std::string step = unsigned_text(group_size);
+    body_.block("for (" + u32 + " u = item; u < " + size + "; u += " + step + ")", [&] {
+      body_.line("const " + u32 + " p = first + u;");
+      if (!before.empty()) body_.line(before);
+      body_.block("if (p < " + unsigned_text(sorting.length) + ")",
+                  [&] { each(sorting.length == 1 ? Index(0) : body_.variable(cast(d_, index, "p"), sorting.length)); });
+      if (!after.empty()) body_.line(after);
     });
-    body_.line("@s0[u] = key;");
-    body_.line("@s1[u] = p;");
+  };
+  places(u32 + " key = 4294967295u;", "@s0[u] = key; @s1[u] = p;", [&](const Index& place) {
+    const std::string x = element(row, place);
+    body_.line("key = " + sort_key(d_, dtype, x) + ";");
   });
-  const std::string pairs = unsigned_text(sorting.block / 2);
   body_.block("for (" + u32 + " run = 2u; run <= " + size + "; run <<= 1u)", [&] {
     body_.block("for (" + u32 + " step = run >> 1u; step > 0u; step >>= 1u)", [&] {
       body_.line(d_.barrier);
-      body_.block("for (" + u32 + " u = item; u < " + pairs + "; u += " + unsigned_text(group_size) + ")", [&] {
+      const std::string pairs = unsigned_text(sorting.block / 2), step = unsigned_text(group_size);
+      body_.block("for (" + u32 + " u = item; u < " + pairs + "; u += " + step + ")", [&] {
         body_.line("const " + u32 + " x = 2u * u - (u & (step - 1u)), y = x + step;");
         body_.line("const " + u32 + " key_x = @s0[x], key_y = @s0[y], at_x = @s1[x], at_y = @s1[y];");
         body_.line("const bool after = key_x > key_y || (key_x == key_y && at_x > at_y);");
@@ -90,26 +92,37 @@ inline Part PartPrinter::sorted_blocks(const Sorting& sorting, std::int64_t grou
     });
   });
   body_.line(d_.barrier);
-  const bool whole = sorting.blocks() == 1;
-  body_.block(each, [&] {
-    body_.line("const " + u32 + " p = first + u;");
-    body_.block("if (p < " + unsigned_text(sorting.length) + ")", [&] {
-      const Index place = sorting.length == 1 ? Index(0) : body_.variable(cast(d_, index, "p"), sorting.length);
-      if (whole) {
-        const Index at = body_.flatten(sorted_place(op, row, place), op.result_type().shape);
-        store(unit_.roots[0], 0, at, cast(d_, d_.i32, "@s1[u]"));
-        return;
-      }
-      const std::string at = body_.variables.text(row * sorting.length + place);
-      body_.line("@keys[" + at + "] = @s0[u];");
-      body_.line("@order[" + at + "] = @s1[u];");
-    });
-  });
-  Part part = finish(sorting.rows * sorting.length, whole);
+  places("", "", [&](const Index& place) { sorted(row, place); });
+}
+
+// To scratch memory.
+inline void PartPrinter::keep_sorted(const Sorting& sorting, const Index& row, const Index& place) {
+  const std::string at = body_.variables.text(row * sorting.length + place);
+  body_.line("@keys[" + at + "] = @s0[u];");
+  body_.line("@order[" + at + "] = @s1[u];");
+}
+
+inline Part PartPrinter::finish_sorted(const Sorting& sorting, bool has_roots) {
+  Part part = finish(sorting.rows * sorting.length, has_roots);
   part.groups = sorting.rows * sorting.blocks();
-  part.shared = {{u32, sorting.block}, {u32, sorting.block}};
-  if (!whole) add_sorted(part, sorting, true);
+  part.shared = {{d_.u32, sorting.block}, {d_.u32, sorting.block}};
+  if (!has_roots) add_sorted(part, sorting, true);
   return part;
+}
+
+// Rows of one block are the result.
+inline Part PartPrinter::sorted_blocks(const Sorting& sorting, std::int64_t group_size) {
+  const sdk::OpView& op = *producers_.of(unit_.roots[0]);
+  const bool whole = sorting.blocks() == 1;
+  const auto element = [&](const Index& row, const Index& place) {
+    return body_.element(op.operand(0), sorted_place(op, row, place));
+  };
+  sort_blocks(sorting, group_size, op.operand_type(0).dtype, element, [&](const Index& row, const Index& place) {
+    if (!whole) return keep_sorted(sorting, row, place);
+    const Index at = body_.flatten(sorted_place(op, row, place), op.result_type().shape);
+    store(unit_.roots[0], 0, at, cast(d_, d_.i32, "@s1[u]"));
+  });
+  return finish_sorted(sorting, whole);
 }
 
 // Each element of a sorted block finds how many of the row come before it.
@@ -157,7 +170,8 @@ inline std::vector<Part> argsort_parts(const sdk::ProgramView& program, const Pr
                                        sdk::PlanStep& memory) {
   const sdk::OpView& op = *producers.of(unit.roots[0]);
   const auto printer = [&] { return PartPrinter(program, producers, dialect, unit); };
-  const Sorting sorting(op, options.sorted_block);
+  const std::int64_t length = op.operand_type(0).shape[static_cast<int>(op.attribute(0))];
+  const Sorting sorting(op.operand_type(0).elements() / length, length, options.sorted_block);
   std::vector<Part> parts;
   if (sorting.length <= options.counted_row) {
     parts.push_back(printer().argsort());
