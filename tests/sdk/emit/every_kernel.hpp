@@ -30,7 +30,10 @@ inline std::map<std::string, emit::Kernel> every_kernel(const emit::Dialect& dia
       std::optional<ir::Type> declared = op.declared;
       if (declared) declared = type_of(*declared);
       builder.output("y", builder.op(op.kind, operands, op.attributes, declared));
-      const emit::Plan plan = emit::plan(sdk::ProgramView(builder.built()), dialect);
+      emit::Options options;
+      const bool is_product = emit::detail::is_contraction(info.kind);
+      if (is_product && seed % 4 >= 2) options.tiles = emit::Tiles{4, 2, 8, 16, 1 + seed / 4};  // by work-groups
+      const emit::Plan plan = emit::plan(sdk::ProgramView(builder.built()), dialect, options);
       for (const emit::Step& step : plan.steps) {
         for (const emit::Kernel& kernel : step.kernels) kernels.emplace(kernel.text, kernel);
       }
