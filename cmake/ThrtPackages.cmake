@@ -91,7 +91,7 @@ vector instructions.")
 thrt_package_backend(vulkan "Vulkan backend of Thrust RL"
   "Runs training programs on GPUs of any vendor, by compute shaders of Vulkan 1.2,
 and on the processor by Mesa's lavapipe."
-  DEPENDS libvulkan1 RECOMMENDS mesa-vulkan-drivers)
+  DEPENDS libvulkan1 RECOMMENDS "mesa-vulkan-drivers | vulkan-icd")
 thrt_package_backend(reference "reference backend of Thrust RL"
   "Runs every operation in plain loops and double precision: slow, and what
 other backends are compared with.")

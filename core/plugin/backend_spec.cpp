@@ -45,10 +45,15 @@ std::string ways_to_name(const BackendSpec& spec, const DeviceInfo& device, cons
   return text;
 }
 
+// A card before what is built into the processor, whatever order the driver lists them in.
 uint32_t select_by_default(const BackendSpec& spec, const std::vector<DeviceInfo>& devices) {
+  const DeviceInfo* first = nullptr;
   for (const DeviceInfo& device : devices) {
-    if (device.available && device.kind != THRT_DEVICE_SOFTWARE) return device.index;
+    if (!device.available || device.kind == THRT_DEVICE_SOFTWARE) continue;
+    if (device.kind == THRT_DEVICE_DISCRETE) return device.index;
+    if (first == nullptr) first = &device;
   }
+  if (first != nullptr) return first->index;
   const auto software = std::find_if(devices.begin(), devices.end(), [](const DeviceInfo& device) {
     return device.available && device.kind == THRT_DEVICE_SOFTWARE;
   });
@@ -75,12 +80,13 @@ uint32_t select_by_index(const BackendSpec& spec, const std::vector<DeviceInfo>&
 
 uint32_t select_by_name(const BackendSpec& spec, const std::vector<DeviceInfo>& devices) {
   const std::string wanted = lower(spec.device);
-  std::vector<const DeviceInfo*> matches;
+  std::vector<const DeviceInfo*> matches, exact;
   for (const DeviceInfo& device : devices) {
     const std::string name = lower(device.name);
-    if (name == wanted) return available(spec, device);
+    if (name == wanted) exact.push_back(&device);
     if (name.find(wanted) != std::string::npos) matches.push_back(&device);
   }
+  if (exact.size() == 1) return available(spec, *exact[0]);
   if (matches.empty()) {
     throw Error(fmt::format("backend '{}' has no device named '{}'", spec.id, spec.device), list_devices(devices),
                 kForms);

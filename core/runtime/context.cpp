@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 namespace thrt {
 namespace {
 
@@ -289,7 +290,7 @@ std::optional<std::string> Executable::describe() const {
         fmt::format("backend '{}' describes program '{}' in two ways", impl_->context->id, impl_->program.name()),
         "the text's length changed between two calls", "report this to the plugin's vendor");
   }
-  text.resize(text.find('\0'));
+  text.resize(std::min(text.size(), text.find('\0')));
   return text;
 }
 

@@ -41,8 +41,8 @@ if [[ -e $build/lib/thrust/plugins/libthrust_backend_vulkan.so ]]; then
   with_vulkan=yes
   depends_on thrust-backend-vulkan '\bthrust-abi-1 \(>= 1\.'
   depends_on thrust-backend-vulkan '\blibvulkan1\b'
-  [[ $(dpkg-deb -f "$build/packages"/thrust-backend-vulkan_*.deb Recommends) == mesa-vulkan-drivers ]] ||
-    fail "thrust-backend-vulkan does not recommend Mesa's drivers"
+  [[ $(dpkg-deb -f "$build/packages"/thrust-backend-vulkan_*.deb Recommends) == "mesa-vulkan-drivers | vulkan-icd" ]] ||
+    fail "thrust-backend-vulkan does not recommend a driver"
 fi
 depends_on thrust-backend-reference '\bthrust-abi-1 \(>= 1\.'
 depends_on thrust-sdk '\bthrust-backend-reference \(= '

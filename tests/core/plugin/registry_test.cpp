@@ -41,8 +41,17 @@ Error refusal(const char* text) {
   return error_of([&] { select(text); });
 }
 
-TEST(SelectDevice, DefaultIsTheFirstAvailableOneThatIsNoSoftware) {
-  EXPECT_EQ(select("vulkan"), 2u);
+TEST(SelectDevice, DefaultIsTheFirstAvailableOneThatIsNoSoftwareADiscreteOneBeforeOthers) {
+  EXPECT_EQ(select("vulkan"), 3u);
+  EXPECT_EQ(select_device(BackendSpec::parse("vulkan"), {kDevices[0], kDevices[1], kDevices[2]}), 2u);
+}
+
+TEST(SelectDevice, TwoOfOneFullNameAreToldApartByTheirIndex) {
+  const std::vector<DeviceInfo> twins = {device(0, THRT_DEVICE_DISCRETE, "GPU"),
+                                         device(1, THRT_DEVICE_DISCRETE, "GPU")};
+  EXPECT_STREQ(error_of([&] { select_device(BackendSpec::parse("vulkan:gpu"), twins); }).what(),
+               "backend 'vulkan' has 2 devices named 'gpu'");
+  EXPECT_EQ(select_device(BackendSpec::parse("vulkan:1"), twins), 1u);
 }
 
 TEST(SelectDevice, ByIndexAndByNameInAnyCase) {

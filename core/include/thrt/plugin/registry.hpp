@@ -45,8 +45,8 @@ struct BackendSpec {
   std::string text() const;
 };
 
-// The index of the device that `spec` asks for. Without one: the first available device; a software device (a GPU API
-// run on the processor) is taken only when it is asked for, by name or index. Throws thrt::Error that lists the devices.
+// The index of the device that `spec` asks for. Without one: the first available device, a discrete GPU before others;
+// a software device (a GPU API run on the processor) is taken only when it is asked for, by name or index. Throws thrt::Error that lists the devices.
 uint32_t select_device(const BackendSpec& spec, const std::vector<DeviceInfo>& devices);
 
 struct SelectedBackend {
