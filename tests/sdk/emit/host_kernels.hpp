@@ -9,10 +9,12 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,13 +23,15 @@ namespace thrt::testing {
 
 // How the compiled text runs a kernel: the work-items of a group are fibers, so that they can wait for each other. Between two
 // barriers they run one after the other in an order that differs each time: where a barrier is missing, some read too early. All
-// of a group must come to the same barriers. Group memory holds large numbers at first.
+// of a group must come to the same barriers. Group memory holds large numbers at first. Groups too run in an order that differs
+// each time, and so do the kernels of a stage.
 inline constexpr const char* kHostPreamble = R"(
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <ucontext.h>
 #include <utility>
+#include <vector>
 static float thrt_float_of(unsigned bits) { float x; std::memcpy(&x, &bits, 4); return x; }
 static unsigned thrt_bits_of(float x) { unsigned bits; std::memcpy(&bits, &x, 4); return bits; }
 static unsigned thrt_group, thrt_item;
@@ -106,7 +110,11 @@ const char* thrt_run_call(F call, unsigned groups, unsigned size, bool waits) {
     std::memset(__start_thrt_shared, 0x7f, __stop_thrt_shared - __start_thrt_shared);
   thrt_call = [](void* data) { (*static_cast<F*>(data))(); };
   thrt_data = &call;
-  for (thrt_group = 0; thrt_group < groups; ++thrt_group) {
+  std::vector<unsigned> order(groups);
+  for (unsigned i = 0; i < groups; ++i) order[i] = i;
+  thrt_shuffle(order.data(), groups);
+  for (const unsigned group : order) {
+    thrt_group = group;
     const char* problem = thrt_run_group(size, waits);
     if (problem != nullptr) return problem;
   }
@@ -226,10 +234,8 @@ class HostKernels {
     };
     for (std::size_t i = 0; i < program.plan.steps.size(); ++i) {
       const emit::Step& step = program.plan.steps[i];
-      std::uint32_t stage = 0;
-      for (const emit::Kernel& kernel : step.kernels) {
-        EXPECT_GE(kernel.stage, stage) << kernel.name;
-        stage = kernel.stage;
+      for (const emit::Kernel* each : shuffled(step.kernels)) {
+        const emit::Kernel& kernel = *each;
         std::vector<void*> arguments;
         for (const emit::Argument& argument : kernel.arguments) {
           if (argument.value == THRT_NONE) {
@@ -253,6 +259,20 @@ class HostKernels {
   }
 
  private:
+  // In the order of their stages, and in any within one.
+  std::vector<const emit::Kernel*> shuffled(const std::vector<emit::Kernel>& kernels) const {
+    std::vector<const emit::Kernel*> list;
+    for (const emit::Kernel& kernel : kernels) {
+      EXPECT_GE(kernel.stage, list.empty() ? 0 : list.back()->stage) << kernel.name;
+      list.push_back(&kernel);
+    }
+    std::shuffle(list.begin(), list.end(), random_);
+    std::stable_sort(list.begin(), list.end(),
+                     [](const emit::Kernel* a, const emit::Kernel* b) { return a->stage < b->stage; });
+    return list;
+  }
+
+  mutable std::mt19937 random_;
   emit::Dialect dialect_;
   std::map<std::string, emit::Kernel> kernels_;  // by text
   void* library_ = nullptr;

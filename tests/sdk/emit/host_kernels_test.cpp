@@ -36,7 +36,27 @@ TEST(HostKernels, AWorkGroupWaitsAtItsBarriers) {
   EXPECT_EQ(y, rotated());
   EXPECT_EQ(kernels.launch(missing, {y.data()}), "");
   EXPECT_NE(y, rotated());
-  EXPECT_THAT(kernels.launch(some, {y.data()}), ::testing::HasSubstr("group 0: work-item 0 waits"));
+  EXPECT_THAT(kernels.launch(some, {y.data()}), ::testing::HasSubstr(": work-item 0 waits at line"));
+}
+
+// Each of 64 groups adds one to what the group before it left, which nothing orders.
+TEST(HostKernels, GroupsRunInNoOrder) {
+  emit::Part part;
+  part.title = "chain";
+  part.groups = 64;
+  part.parameters = {{{0, true}, "int", "y0"}};
+  part.body = "@y0[group + 1] = @y0[group] + 1;\n";
+  const emit::Kernel chain = emit::assemble(host_dialect(), {&part}, 1);
+  HostKernels kernels;
+  kernels.add(chain);
+  ASSERT_NO_FATAL_FAILURE(kernels.compile());
+  std::vector<int> y(65, 0), first;
+  EXPECT_EQ(kernels.launch(chain, {y.data()}), "");
+  EXPECT_NE(y[64], 64);
+  first = y;
+  y.assign(65, 0);
+  EXPECT_EQ(kernels.launch(chain, {y.data()}), "");
+  EXPECT_NE(y, first);
 }
 
 }  // namespace
