@@ -173,6 +173,33 @@ TEST(Fusion, WhatAKernelRepeatsIsBoundedInAll) {
   EXPECT_EQ(Planned(b, options).kernels.size(), 1u);
 }
 
+// The same bound beside a slice of exp(x) that takes few of its elements: what is not computed there is no credit.
+TEST(Fusion, ASliceMakesNoRoomForRepeatedWork) {
+  Builder b;
+  const Type type{kF32, {64, 1}}, product{kF32, {64, 64}};
+  std::uint32_t x = b.input("x", type);
+  const std::uint32_t factor = b.op(OpKind::BROADCAST, {b.constant<float>({kF32, {}}, {1.5f})}, {}, type);
+  for (int i = 0; i < 40; ++i) x = b.op(OpKind::MUL, {x, factor});
+  const std::uint32_t y = b.op(OpKind::MATMUL, {x, b.input("w", {kF32, {1, 64}})}, {0, 0});
+  const std::uint32_t few = b.op(OpKind::SLICE, {b.op(OpKind::EXP, {b.input("z", {kF32, {1 << 20}})})}, {0, 4096, 1});
+  b.output("y", b.op(OpKind::ADD, {y, b.op(OpKind::RESHAPE, {few}, {}, product)}));
+  const Planned planned(b);
+  ASSERT_EQ(planned.kernels.size(), 2u);
+  EXPECT_EQ(planned.kernels[0].work_items, 64);
+}
+
+// Each value is asked for twice at the same place, once by an op that needs it only where it keeps it: 2^40 paths.
+TEST(Fusion, AChainOfUpdatedSlicesIsPrintedOnce) {
+  Builder b;
+  std::uint32_t x = b.input("x", {kF32, {64}});
+  const std::uint32_t update = b.input("u", {kF32, {8}}), starts = b.input("s", {DType::kI32, {1}});
+  for (int i = 0; i < 40; ++i) x = b.op(OpKind::ADD, {b.op(OpKind::DYNAMIC_UPDATE_SLICE, {x, update, starts}), x});
+  b.output("y", x);
+  const Planned planned(b);
+  ASSERT_EQ(planned.kernels.size(), 1u);
+  EXPECT_LT(planned.kernels[0].text.size(), 32768u);
+}
+
 TEST(Fusion, WithoutItEveryOpHasItsKernel) {
   Builder b;
   const std::uint32_t x = b.input("x", {kF32, {8}});

@@ -212,7 +212,8 @@ class Fusion {
     double all = 0;
     for (const auto& [place, count] : readers) all += count;
     const auto elements = static_cast<double>(op.result_type().elements());
-    return all > 0 ? own_cost(op) * (all - elements) * evaluations / all : 0;
+    // Readers may want fewer than there are, as those of a slice do: that makes room for no other work.
+    return all > elements ? own_cost(op) * (all - elements) * evaluations / all : 0;
   }
 
   bool has_room(const sdk::OpView& op, const std::map<Place, double>& readers) const {

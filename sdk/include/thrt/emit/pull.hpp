@@ -160,8 +160,7 @@ inline std::string Body::dynamic_slice(const sdk::OpView& op, const Indices& at)
 
 inline std::string Body::dynamic_update_slice(const sdk::OpView& op, const Indices& at) {
   const ir::Shape whole = op.operand_type(0).shape, size = op.operand_type(1).shape;
-  const auto kept = [&] { return element(op.operand(0), at); };
-  if (size.elements() == 0) return kept();
+  if (size.elements() == 0) return element(op.operand(0), at);
   std::vector<std::string> conditions;
   Indices positions;
   for (int d = 0; d < whole.rank(); ++d) {
@@ -174,7 +173,11 @@ inline std::string Body::dynamic_update_slice(const sdk::OpView& op, const Indic
     for (int d = 0; d < whole.rank(); ++d) source.push_back(bounded(positions[static_cast<std::size_t>(d)], size[d]));
     return element(op.operand(1), source);
   };
-  return choose(op.result_type().dtype, conditions, replaced, kept);
+  if (conditions.empty()) return replaced();
+  // Before the branches, although one of them does without it: whoever else wants this element finds it. Printed once more for
+  // each branch, chains of such ops would become texts of 2^n lines.
+  const std::string kept = element(op.operand(0), at);
+  return choose(op.result_type().dtype, conditions, replaced, [&] { return kept; });
 }
 
 inline std::string Body::random_word(const sdk::OpView& op, const Indices& at) {
