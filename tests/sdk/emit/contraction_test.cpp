@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <memory>
 
 namespace thrt::testing {
@@ -193,6 +195,38 @@ TEST(Contraction, WhatIsFusedIntoTilesIsExact) {
       SCOPED_TRACE(fused.name + ", case " + std::to_string(c));
       const auto outputs = kernels.run(planned[c][i], fused.program.inputs);
       ASSERT_NO_FATAL_FAILURE(fused.program.expect(outputs));
+    }
+  }
+}
+
+// The gradient by the input of a filter of 3 x 3 of ones with stride 2: dy[1, 1] goes to the rows and columns 2, 3 and 4. An
+// infinity there goes nowhere else, though tiles hold taps that the filter does not have.
+TEST(Contraction, AnInfinityGoesOnlyWhereItIsATerm) {
+  const ir::Type x{DType::kF32, {1, 2, 9, 9}}, filter{DType::kF32, {1, 2, 3, 3}}, dy{DType::kF32, {1, 1, 4, 4}};
+  std::vector<emit::Options> options;
+  for (const Case& each : kCases) options.push_back(options_of(each));
+  options.emplace_back();
+  options.emplace_back().tile_rows = 2;
+  options.back().tile_columns = 4;
+  options.back().min_work_items = 1;
+  Builder builder;
+  builder.output("y", builder.op(OpKind::CONV2D_GRAD_INPUT, {builder.input("dy", dy), builder.input("filter", filter)},
+                                 {2, 2, 0, 0, 0, 0}, x));
+  HostKernels kernels;
+  std::vector<HostKernels::Program> planned;
+  for (const emit::Options& each : options) planned.push_back(kernels.add(builder.built(), each));
+  ASSERT_NO_FATAL_FAILURE(kernels.compile());
+  std::vector<float> values(16, 1.0f);
+  values[5] = std::numeric_limits<float>::infinity();
+  const std::map<std::string, Bytes> inputs = {{"dy", bytes_of(values)},
+                                               {"filter", bytes_of(std::vector<float>(18, 1.0f))}};
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::vector<double> y = decode(kernels.run(planned[i], inputs).at("y"), DType::kF32);
+    for (std::size_t at = 0; at < y.size(); ++at) {
+      const std::size_t h = at / 9 % 9, w = at % 9;
+      const bool is_term = h >= 2 && h <= 4 && w >= 2 && w <= 4;
+      EXPECT_EQ(std::isinf(y[at]), is_term) << "options " << i << ", row " << h << ", column " << w << ": " << y[at];
+      EXPECT_FALSE(std::isnan(y[at])) << "options " << i << ", row " << h << ", column " << w;
     }
   }
 }

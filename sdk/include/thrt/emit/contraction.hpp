@@ -11,7 +11,10 @@
 //
 // The gradient by the input: row h of x meets tap i of the filter at row p = (h + pad - i) / stride of dy where that divides.
 // With i = stride * i' + f and h = stride * u + f - pad % stride, p is u - i' + pad / stride: for each phase f < stride the taps
-// that count are known and nothing is multiplied by zero.
+// that count are known. Where stride does not divide the filter, some phases have a tap less: there both factors are zero.
+//
+// Where a place is outside of x or dy, that factor is zero and the other is not: an infinity or NaN in the filter (or in dy, for the
+// gradient by the filter) makes a NaN at padding, as "x is zero outside" says, where loops that skip such terms do not.
 #pragma once
 
 #include <thrt/emit/body.hpp>
@@ -19,6 +22,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace thrt::emit::detail {
@@ -155,7 +159,7 @@ class ContractionPlaces {
         break;
       case ir::OpKind::CONV2D_GRAD_INPUT: {
         at = {term[0], row, Index(0), Index(0)};
-        for (std::size_t side = 0; side < 2; ++side) at[2 + side] = term[1 + side] * op_.attribute(side) + batch[side];
+        for (std::size_t side = 0; side < 2; ++side) at[2 + side] = tap(batch, term, side);
         break;
       }
       case ir::OpKind::CONV2D_GRAD_FILTER:
@@ -172,11 +176,14 @@ class ContractionPlaces {
         return element(c_.right, {column[0], term[0], image(column[1], term[1], 0), image(column[2], term[2], 1)});
       case ir::OpKind::CONV2D_GRAD_INPUT: {
         Indices at = {column[0], term[0], Index(0), Index(0)};
+        std::vector<std::string> conditions;  // of left(), so that no infinity is multiplied by a tap that is not there
         for (std::size_t side = 0; side < 2; ++side) {
           const GradientPhases phases = gradient_phases(op_, static_cast<int>(side));
           at[2 + side] = column[1 + side] + term[1 + side] * -1 + Index(phases.padding / phases.stride);
+          const std::int64_t taps = op_.operand_type(c_.left).shape[static_cast<int>(2 + side)];
+          if (!body_.require_inside(tap(batch, term, side), taps, conditions)) return "0.0f";
         }
-        return element(c_.right, at);
+        return element(c_.right, at, std::move(conditions));
       }
       case ir::OpKind::CONV2D_GRAD_FILTER:
         return element(c_.right, {term[0], column[0], image(term[1], column[1], 0), image(term[2], column[2], 1)});
@@ -222,10 +229,13 @@ class ContractionPlaces {
   Index image(const Index& out, const Index& tap, std::size_t side) const {
     return out * op_.attribute(side) + tap + Index(-op_.attribute(2 + 2 * side));
   }
-  // Zero outside.
-  std::string element(std::size_t operand, const Indices& at) {
+  // Of the gradient by the input: i = stride * i' + f.
+  Index tap(const Indices& batch, const Indices& term, std::size_t side) const {
+    return term[1 + side] * op_.attribute(side) + batch[side];
+  }
+  // Zero outside, and where one of `conditions` does not hold.
+  std::string element(std::size_t operand, const Indices& at, std::vector<std::string> conditions = {}) {
     const ir::Type type = op_.operand_type(operand);
-    std::vector<std::string> conditions;
     for (std::size_t d = 0; d < at.size(); ++d) {
       if (!body_.require_inside(at[d], type.shape[static_cast<int>(d)], conditions)) return "0.0f";
     }
