@@ -59,6 +59,7 @@ std::int64_t iterations_read(const Program& program) {
   std::int64_t most = 0;
   for (const Program::Step& step : program.steps) {
     if (step.repeat == nullptr) continue;
+    if (step.repeat->body->commands == 0) continue;  // nothing of it is recorded
     if (step.repeat->unrolled && step.repeat->reads_iteration) most = std::max(most, step.repeat->trips);
     most = std::max(most, iterations_read(*step.repeat->body));
   }
@@ -155,6 +156,7 @@ void require_fits(const emit::Kernel& kernel, const Target& target) {
   require(" arguments", kernel.arguments.size(), target.options.max_arguments);
   require(" bytes of group memory", kernel.shared_bytes, target.max_shared_bytes);
   require(" work-items in a group", kernel.group_size, target.max_group_size);
+  require(" work-groups", kernel.groups, target.max_groups);
 }
 
 void check_ops(const Device& device, const emit::Dialect& dialect, const sdk::ProgramView& program,
@@ -176,10 +178,14 @@ Target::Target(const Device& device, std::uint32_t flags)
       max_shared_bytes(device.limits().maxComputeSharedMemorySize),
       max_group_size(
           std::min(device.limits().maxComputeWorkGroupSize[0], device.limits().maxComputeWorkGroupInvocations)),
+      // Below 2^31, so that the flat index of a grid's last row does not wrap around.
+      max_groups(std::min<std::uint64_t>(INT32_MAX, std::uint64_t{device.limits().maxComputeWorkGroupCount[0]} *
+                                                        device.limits().maxComputeWorkGroupCount[1])),
       op_by_op((flags & (THRT_COMPILE_DEBUG | THRT_COMPILE_CHECK_FINITE)) != 0) {
   options.fuse = !op_by_op;
   options.max_arguments = std::min<std::size_t>(device.limits().maxPerStageDescriptorStorageBuffers, 64);
-  options.compute_units = std::max(device.info().compute_units, 1u);
+  options.max_shared_bytes = device.limits().maxComputeSharedMemorySize;
+  if (device.info().compute_units != 0) options.compute_units = device.info().compute_units;  // most drivers do not say
   if (kernels_for(device) == emit::DeviceKind::kProcessor) {
     // Few cores with wide registers: much work for each work-item. Tiles of 4 x 16 are no quicker than 4 x 8, but take LLVM twice as long.
     options.device = emit::DeviceKind::kProcessor;

@@ -27,6 +27,7 @@ struct Target {
   std::uint64_t max_value_bytes;   // maxStorageBufferRange
   std::uint64_t max_shared_bytes;  // of a work-group
   std::uint64_t max_group_size;
+  std::uint64_t max_groups;
   bool op_by_op;  // THRT_COMPILE_DEBUG, THRT_COMPILE_CHECK_FINITE
 };
 

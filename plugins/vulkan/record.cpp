@@ -35,7 +35,6 @@ void Recording::record(const Executable& executable, const Schedule::Segment& se
                        std::span<const VkDescriptorSet> sets, const std::function<Region(const Place&)>& region) {
   const DeviceTable& vk = device_.vk();
   const Schedule& schedule = executable.schedule();
-  // Work-groups beyond this many are further rows of a grid: emit::glsl's kernels read a flat index.
   const std::uint32_t row = device_.limits().maxComputeWorkGroupCount[0];
   VkCommandBufferBeginInfo begin{};
   begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
@@ -76,8 +75,8 @@ void Recording::record(const Executable& executable, const Schedule::Segment& se
         }
         vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout(), 0, 1,
                                    &sets[command.index], 0, nullptr);
-        const std::uint32_t rows = (launch.groups + row - 1) / row;
-        vk.vkCmdDispatch(commands, rows == 1 ? launch.groups : row, rows, 1);
+        const Grid grid = grid_of(launch.groups, row);
+        vk.vkCmdDispatch(commands, grid.columns, grid.rows, 1);
         break;
       }
       case Schedule::Command::Kind::kCopy: {

@@ -9,6 +9,16 @@
 
 namespace thrt_vulkan {
 
+// How a kernel's work-groups are dispatched: emit::glsl's kernels read a flat index, and those of the last row that are too many return.
+struct Grid {
+  std::uint32_t columns, rows;
+};
+// row: maxComputeWorkGroupCount[0], which drivers set to 2^32 - 1, too.
+constexpr Grid grid_of(std::uint32_t groups, std::uint32_t row) {
+  if (groups <= row) return {groups, 1};
+  return {row, groups / row + (groups % row != 0 ? 1 : 0)};
+}
+
 class Recording {
  public:
   // sets: by launch of the schedule; region: where a place lies. Both are needed here alone.

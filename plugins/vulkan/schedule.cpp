@@ -144,6 +144,7 @@ class Builder {
       if (carried) copy(operand, values[repeat.results[k]]);
       body_slots.push_back(carried ? values[repeat.results[k]] : operand);
     }
+    if (repeat.body->commands == 0) return;  // there may be 2^31 iterations of it
     const std::uint64_t workspace = scratch.offset + kCounterBytes;
     if (repeat.unrolled) {
       for (std::int64_t i = 0; i < repeat.trips; ++i) {

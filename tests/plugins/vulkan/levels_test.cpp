@@ -1,5 +1,5 @@
 // Levels against the definition: a command's level is one above the highest level of what it conflicts with, 0 without.
-#include "../../../plugins/vulkan/schedule.hpp"
+#include "../../../plugins/vulkan/record.hpp"
 
 #include <gtest/gtest.h>
 
@@ -61,6 +61,18 @@ TEST(LevelsTest, ReadersOfTheSameBytesStandSideBySide) {
   EXPECT_EQ(levels.add({{x, false}, {y, false}}), 2u);
   levels.clear();
   EXPECT_EQ(levels.add({{x, false}}), 0u);
+}
+
+TEST(GridTest, HasARowForEveryGroupAndNoneMore) {
+  for (const std::uint32_t row : {1u, 7u, 65535u, 0x7fffffffu, 0xffffffffu}) {
+    for (const std::uint32_t groups : {1u, 2u, 6u, 7u, 8u, 65535u, 65536u, 131070u, 131071u, 0x7fffffffu}) {
+      const Grid grid = grid_of(groups, row);
+      EXPECT_LE(grid.columns, row);
+      EXPECT_GE(std::uint64_t{grid.columns} * grid.rows, groups) << groups << " in rows of " << row;
+      EXPECT_LT(std::uint64_t{grid.columns} * (grid.rows - 1), groups) << groups << " in rows of " << row;
+      EXPECT_EQ(grid.rows == 1, grid.columns == groups);
+    }
+  }
 }
 
 TEST(LevelsTest, ACommandMayReadWhatItWrites) {
