@@ -17,6 +17,20 @@ VkMemoryBarrier memory_barrier(VkAccessFlags before, VkAccessFlags after) {
   return {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, before, after};
 }
 
+// In which types of memory buffers may lie.
+std::uint32_t buffer_memory_types(const DeviceTable& vk, VkDevice device) {
+  VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+  info.size = 256;
+  info.usage = kBufferUsage;
+  info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+  VkBuffer probe = nullptr;
+  THRT_VK(vk, vkCreateBuffer, device, &info, nullptr, &probe);
+  VkMemoryRequirements needs{};
+  vk.vkGetBufferMemoryRequirements(device, probe, &needs);
+  vk.vkDestroyBuffer(device, probe, nullptr);
+  return needs.memoryTypeBits;
+}
+
 }  // namespace
 
 Device::Device(const Instance& instance, const Listed& listed, std::uint64_t budget)
@@ -87,11 +101,18 @@ void Device::create() {
   info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
   THRT_VK(instance_.vk(), vkCreateDevice, listed_.physical, &info, nullptr, &handle_);
-  vk_ = load_device_functions(instance_.vk(), handle_);
+  try {
+    vk_ = load_device_functions(instance_.vk(), handle_);
+  } catch (...) {
+    const auto destroy =
+        reinterpret_cast<PFN_vkDestroyDevice>(instance_.vk().vkGetDeviceProcAddr(handle_, "vkDestroyDevice"));
+    if (destroy != nullptr) destroy(handle_, nullptr);
+    throw;
+  }
   vk_.vkGetDeviceQueue(handle_, listed_.queue_family, 0, &queue_);
   VkPhysicalDeviceMemoryProperties2 memory{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, nullptr, {}};
   instance_.vk().vkGetPhysicalDeviceMemoryProperties2(listed_.physical, &memory);
-  memory_types_ = choose_memory_types(memory.memoryProperties);
+  memory_types_ = choose_memory_types(memory.memoryProperties, buffer_memory_types(vk_, handle_));
 }
 
 void Device::barrier(VkCommandBuffer commands) const {

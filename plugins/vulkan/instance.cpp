@@ -112,7 +112,14 @@ std::string Instance::create() {
            ", which is not installed; install vulkan-validationlayers";
   }
   if (result != VK_SUCCESS) return why_no_instance(result);
-  vk_ = load_instance_functions(loader_, instance_);
+  try {
+    vk_ = load_instance_functions(loader_, instance_);
+  } catch (...) {
+    const auto destroy =
+        reinterpret_cast<PFN_vkDestroyInstance>(loader_.vkGetInstanceProcAddr(instance_, "vkDestroyInstance"));
+    if (destroy != nullptr) destroy(instance_, nullptr);
+    throw;
+  }
   if (validates_) {
     const auto make = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(
         loader_.vkGetInstanceProcAddr(instance_, "vkCreateDebugUtilsMessengerEXT"));

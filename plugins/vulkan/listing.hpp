@@ -40,7 +40,7 @@ struct Listed {
   Abilities abilities;
   VkPhysicalDeviceProperties properties{};  // limits among them
   std::uint32_t queue_family = 0;           // the one that is used
-  std::uint32_t driver_id = 0;  // VkDriverId
+  std::uint32_t driver_id = 0;              // VkDriverId
   std::uint8_t driver_uuid[VK_UUID_SIZE] = {};
   std::uint64_t max_allocation_bytes = 0;  // maxMemoryAllocationSize
 };

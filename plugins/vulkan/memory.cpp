@@ -37,7 +37,7 @@ void Budget::take(std::uint64_t bytes, const char* what) {
   peak_ = std::max(peak_, used_);
 }
 
-MemoryTypes choose_memory_types(const VkPhysicalDeviceMemoryProperties& properties) {
+MemoryTypes choose_memory_types(const VkPhysicalDeviceMemoryProperties& properties, std::uint32_t allowed) {
   constexpr VkMemoryPropertyFlags kCoherent =
       VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   // Never: a device feature of its own is needed to use them, or they are lazily there.
@@ -49,12 +49,15 @@ MemoryTypes choose_memory_types(const VkPhysicalDeviceMemoryProperties& properti
   int best_device = -1, best_staging = -1;
   for (std::uint32_t i = 0; i < properties.memoryTypeCount; ++i) {
     const VkMemoryType& type = properties.memoryTypes[i];
-    if ((type.propertyFlags & kNever) != 0) continue;
+    if ((type.propertyFlags & kNever) != 0 || (allowed >> i & 1) == 0) continue;
     const bool local = (type.propertyFlags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) != 0;
     const bool visible = (type.propertyFlags & kCoherent) == kCoherent;
     const bool cached = visible && (type.propertyFlags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
     const MemoryTypes::Choice choice{i, visible, cached};
-    const int device = type.heapIndex == heap ? (local ? 4 : 0) + (visible ? 2 : 0) + (cached ? 1 : 0) : -1;
+    // Another heap where buffers may not lie in the largest one.
+    const bool in_heap = type.heapIndex == heap;
+    const int device =
+        in_heap || local ? (in_heap ? 8 : 0) + (local ? 4 : 0) + (visible ? 2 : 0) + (cached ? 1 : 0) : -1;
     if (device > best_device) {
       best_device = device;
       types.device = choice;
@@ -149,7 +152,7 @@ Allocator::Block& Allocator::make_block(std::uint64_t bytes, const MemoryTypes::
 
 Allocator::Piece Allocator::allocate(const VkMemoryRequirements& needs, std::uint64_t alignment,
                                      const MemoryTypes::Choice& type, const char* what) {
-  if ((needs.memoryTypeBits & (1u << type.index)) == 0) {  // the specification rules it out for such buffers
+  if ((needs.memoryTypeBits & (1u << type.index)) == 0) {  // the specification: one answer for all of a usage
     throw Error(THRT_INTERNAL, std::string(what) + ": the driver does not take memory type " +
                                    std::to_string(type.index) + " for a buffer");
   }
@@ -197,8 +200,7 @@ Memory::Memory(Device& device, std::uint64_t bytes, std::uint64_t alignment, std
   try {
     VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
     info.size = bytes;
-    info.usage =
-        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    info.usage = kBufferUsage;
     info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
     THRT_VK(device.vk(), vkCreateBuffer, device.handle(), &info, nullptr, &buffer_);
     VkMemoryRequirements needs{};

@@ -62,7 +62,13 @@ struct MemoryTypes {
   Choice device;   // of the largest device-local heap; host-visible where that costs nothing
   Choice staging;  // host-visible, cached where there is such
 };
-MemoryTypes choose_memory_types(const VkPhysicalDeviceMemoryProperties& properties);
+// allowed: VkMemoryRequirements::memoryTypeBits, which is one for all buffers of a usage. Of types with the same flags some may be for
+// images alone.
+MemoryTypes choose_memory_types(const VkPhysicalDeviceMemoryProperties& properties, std::uint32_t allowed = ~0u);
+
+// Of all buffers here.
+inline constexpr VkBufferUsageFlags kBufferUsage =
+    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
 // Hands out pieces of VkDeviceMemory.
 class Allocator {

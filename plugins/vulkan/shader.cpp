@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <new>
 
 namespace thrt_vulkan {
@@ -32,12 +33,21 @@ Error failure(const std::string& name, const char* stage, const char* log) {
       .native("glslang", -1);
 }
 
+// glslang counts its users, but frees what they share after it has let go of its own lock: one that comes while the last one goes
+// must wait.
+std::mutex& glslang_users() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 }  // namespace
 
 ShaderCompiler::ShaderCompiler() {
+  const std::lock_guard<std::mutex> lock(glslang_users());
   glslang_initialize_process();
 }
 ShaderCompiler::~ShaderCompiler() {
+  const std::lock_guard<std::mutex> lock(glslang_users());
   glslang_finalize_process();
 }
 

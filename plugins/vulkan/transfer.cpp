@@ -39,55 +39,61 @@ Stream::~Stream() {
 }
 
 thrt_ticket Stream::run(std::span<const VkCommandBuffer> commands, std::uint32_t repeat) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  settle_direct();
-  VkCommandBuffer copies = close_copies();
-  timeline_.submit(copies, commands, repeat, next());
-  if (copies != nullptr) used_.push_back({copies, timeline_.submitted()});
-  return last_ = timeline_.submitted();
+  Lock lock(mutex_);
+  return unless_broken([&] {
+    settle_direct(lock);
+    VkCommandBuffer copies = close_copies();
+    timeline_.submit(copies, commands, repeat, next());
+    if (copies != nullptr) used_.push_back({copies, timeline_.submitted()});
+    return last_ = timeline_.submitted();
+  });
 }
 
 thrt_ticket Stream::upload(const Region& to, std::span<const std::byte> source) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  Lock lock(mutex_);
   if (source.empty()) return last_;
-  settle_direct();
-  if (to.host != nullptr && idle()) {  // the submission that reads it makes it visible to the device
-    std::memcpy(to.host, source.data(), source.size());
-    return last_;
-  }
-  const std::uint64_t piece = ring_.bytes() / 4;
-  for (std::uint64_t at = 0; at < source.size(); at += piece) {
-    const std::uint64_t bytes = std::min<std::uint64_t>(piece, source.size() - at);
-    const std::uint64_t offset = take_ring(bytes);
-    std::memcpy(ring_host_ + offset, source.data() + at, bytes);
-    copy(ring_buffer_, offset, to.buffer, to.offset + at, bytes);
-    staged_.push_back({next(), ring_.end(), nullptr, {}});
-  }
-  return last_ = next();
+  return unless_broken([&] {
+    settle_direct(lock);
+    if (to.host != nullptr && idle()) {  // the submission that reads it makes it visible to the device
+      std::memcpy(to.host, source.data(), source.size());
+      return last_;
+    }
+    const std::uint64_t piece = ring_.bytes() / 4;
+    for (std::uint64_t at = 0; at < source.size(); at += piece) {
+      const std::uint64_t bytes = std::min<std::uint64_t>(piece, source.size() - at);
+      const std::uint64_t offset = take_ring(bytes, lock);
+      std::memcpy(ring_host_ + offset, source.data() + at, bytes);
+      copy(ring_buffer_, offset, to.buffer, to.offset + at, bytes);
+      staged_.push_back({next(), ring_.end(), nullptr, {}});
+    }
+    return last_ = next();
+  });
 }
 
 thrt_ticket Stream::download(const Region& from, std::span<std::byte> destination) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  Lock lock(mutex_);
   if (destination.empty()) return last_;
-  const std::uint64_t piece = ring_.bytes() / 4;
-  if (from.host != nullptr && from.host_cached && open_ == nullptr) {
-    if (idle()) {
-      std::memcpy(destination.data(), from.host, destination.size());
-      return last_;
+  return unless_broken([&] {
+    const std::uint64_t piece = ring_.bytes() / 4;
+    if (from.host != nullptr && from.host_cached && open_ == nullptr) {
+      if (idle()) {
+        std::memcpy(destination.data(), from.host, destination.size());
+        return last_;
+      }
+      if (destination.size() <= piece) {
+        direct_.push_back({from, destination});
+        return last_ = next();
+      }
     }
-    if (destination.size() <= piece) {
-      direct_.push_back({from, destination});
-      return last_ = next();
+    settle_direct(lock);
+    for (std::uint64_t at = 0; at < destination.size(); at += piece) {
+      const std::uint64_t bytes = std::min<std::uint64_t>(piece, destination.size() - at);
+      const std::uint64_t offset = take_ring(bytes, lock);
+      copy(from.buffer, from.offset + at, ring_buffer_, offset, bytes);
+      staged_.push_back({next(), ring_.end(), ring_host_ + offset, destination.subspan(at, bytes)});
     }
-  }
-  settle_direct();
-  for (std::uint64_t at = 0; at < destination.size(); at += piece) {
-    const std::uint64_t bytes = std::min<std::uint64_t>(piece, destination.size() - at);
-    const std::uint64_t offset = take_ring(bytes);
-    copy(from.buffer, from.offset + at, ring_buffer_, offset, bytes);
-    staged_.push_back({next(), ring_.end(), ring_host_ + offset, destination.subspan(at, bytes)});
-  }
-  return last_ = next();
+    return last_ = next();
+  });
 }
 
 bool Stream::wait(thrt_ticket ticket, std::uint64_t timeout_ns) {
@@ -116,8 +122,23 @@ void Stream::fail(thrt_ticket ticket, std::exception_ptr failure) {
 void Stream::finish() noexcept {
   try {
     reach(last(), UINT64_MAX);
-  } catch (...) {  // the device is lost: nothing of it runs any more
+  } catch (...) {  // the device is lost and runs nothing any more, or something is queued that no ticket stands for
+    const std::lock_guard<std::mutex> lock(mutex_);
+    device_.vk().vkDeviceWaitIdle(device_.handle());
   }
+}
+
+void Stream::require_unbroken() const {
+  if (broken_ != nullptr) std::rethrow_exception(broken_);
+}
+
+// Nothing is written for those who wait, who are told why, after this returns.
+void Stream::give_up(std::exception_ptr why) noexcept {
+  if (broken_ != nullptr) return;
+  broken_ = std::move(why);
+  device_.vk().vkDeviceWaitIdle(device_.handle());
+  staged_.clear();
+  direct_.clear();
 }
 
 thrt_ticket Stream::last() const {
@@ -137,7 +158,8 @@ bool Stream::reach(thrt_ticket ticket, std::uint64_t timeout_ns) {
     thrt_ticket target = 0;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (ticket > timeline_.submitted()) flush();
+      require_unbroken();
+      if (ticket > timeline_.submitted()) unless_broken([&] { flush(); });
       target = std::min(ticket, timeline_.submitted());
     }
     std::uint64_t left = timeout_ns;
@@ -147,6 +169,7 @@ bool Stream::reach(thrt_ticket ticket, std::uint64_t timeout_ns) {
     }
     if (!timeline_.wait(target, left)) return false;
     const std::lock_guard<std::mutex> lock(mutex_);
+    require_unbroken();
     collect();
     if (ticket <= target) return true;
     if (target == timeline_.submitted() && open_ == nullptr) {  // nothing was queued behind it
@@ -154,6 +177,19 @@ bool Stream::reach(thrt_ticket ticket, std::uint64_t timeout_ns) {
       return true;
     }
   }
+}
+
+void Stream::wait_unlocked(thrt_ticket ticket, Lock& lock) {
+  struct Relock {
+    Lock& lock;
+    ~Relock() { lock.lock(); }
+  };
+  lock.unlock();
+  {
+    const Relock relock{lock};
+    timeline_.wait(ticket, UINT64_MAX);
+  }
+  require_unbroken();
 }
 
 bool Stream::idle() const {
@@ -164,14 +200,14 @@ void Stream::make_ring() {
   const DeviceTable& vk = device_.vk();
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = ring_.bytes();
-  info.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  info.usage = kBufferUsage;  // of this usage, so that it takes the memory type chosen for it
   info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
-  if (ring_buffer_ == nullptr) THRT_VK(vk, vkCreateBuffer, device_.handle(), &info, nullptr, &ring_buffer_);
+  THRT_VK(vk, vkCreateBuffer, device_.handle(), &info, nullptr, &ring_buffer_);
   VkMemoryRequirements needs{};
   vk.vkGetBufferMemoryRequirements(device_.handle(), ring_buffer_, &needs);
   VkMemoryAllocateInfo memory{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, nullptr, needs.size,
                               device_.memory_types().staging.index};
-  if (ring_memory_ == nullptr) THRT_VK(vk, vkAllocateMemory, device_.handle(), &memory, nullptr, &ring_memory_);
+  THRT_VK(vk, vkAllocateMemory, device_.handle(), &memory, nullptr, &ring_memory_);
   THRT_VK(vk, vkBindBufferMemory, device_.handle(), ring_buffer_, ring_memory_, 0);
   void* host = nullptr;
   THRT_VK(vk, vkMapMemory, device_.handle(), ring_memory_, 0, VK_WHOLE_SIZE, 0, &host);
@@ -179,13 +215,13 @@ void Stream::make_ring() {
 }
 
 // Waits only if the ring is full.
-std::uint64_t Stream::take_ring(std::uint64_t bytes) {
+std::uint64_t Stream::take_ring(std::uint64_t bytes, Lock& lock) {
   if (ring_host_ == nullptr) make_ring();
   for (;;) {
     if (const std::optional<std::uint64_t> offset = ring_.take(bytes)) return *offset;
     const thrt_ticket oldest = staged_.front().ticket;
     if (oldest > timeline_.submitted()) flush();
-    timeline_.wait(oldest, UINT64_MAX);
+    wait_unlocked(oldest, lock);
     collect();
   }
 }
@@ -239,7 +275,7 @@ void Stream::read_directly() {
 }
 
 // Before anything else is queued, which may overwrite what was to be read. All goes into the next submission, as was promised.
-void Stream::settle_direct() {
+void Stream::settle_direct(Lock& lock) {
   if (direct_.empty()) return;
   std::uint64_t bytes = 0;
   for (const Direct& each : direct_) bytes += each.destination.size();
@@ -248,7 +284,7 @@ void Stream::settle_direct() {
   const bool done = timeline_.reached(timeline_.submitted());
   const std::optional<std::uint64_t> taken = done ? std::nullopt : ring_.take(bytes);
   if (!taken) {
-    timeline_.wait(timeline_.submitted(), UINT64_MAX);
+    wait_unlocked(timeline_.submitted(), lock);
     read_directly();
     return;
   }

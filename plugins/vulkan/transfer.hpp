@@ -17,6 +17,7 @@
 #include <exception>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace thrt_vulkan {
@@ -41,6 +42,7 @@ class Stream {
   thrt_ticket download(const Region& from, std::span<std::byte> destination);
 
   // From any thread; false: not in time. Throws the failure of work up to the ticket, once; DEVICE_LOST each time.
+  // When the driver did not take what was queued, everything throws why, ever after: what was promised is not done.
   // Throws INVALID_ARGUMENT for a ticket that was not handed out.
   bool wait(thrt_ticket ticket, std::uint64_t timeout_ns);
   // The work of this ticket failed: wait() says so.
@@ -83,16 +85,33 @@ class Stream {
   // were submitted: the validation layers of 2022 wait for others for ever.
   thrt_ticket next() const { return timeline_.submitted() + 1; }
 
-  // All but reach() need the lock.
+  using Lock = std::unique_lock<std::mutex>;
+  // Calls queue(); what it throws breaks the stream: part of it may be queued, and tickets before it have no work.
+  template <typename Queue>
+  auto unless_broken(Queue&& queue) {
+    require_unbroken();
+    try {
+      return queue();
+    } catch (...) {
+      give_up(std::current_exception());
+      throw;
+    }
+  }
+
+  // All but reach() need the lock; those that are given it wait without it, so that other threads' waits keep their time (only one
+  // thread queues).
   bool reach(thrt_ticket ticket, std::uint64_t timeout_ns);
+  void require_unbroken() const;
+  void give_up(std::exception_ptr why) noexcept;
+  void wait_unlocked(thrt_ticket ticket, Lock& lock);
   bool idle() const;
   void make_ring();
-  std::uint64_t take_ring(std::uint64_t bytes);
+  std::uint64_t take_ring(std::uint64_t bytes, Lock& lock);
   VkCommandBuffer open_copies();
   void copy(VkBuffer from, std::uint64_t from_offset, VkBuffer to, std::uint64_t to_offset, std::uint64_t bytes);
   void order(const Touched& next);
   void read_directly();
-  void settle_direct();
+  void settle_direct(Lock& lock);
   VkCommandBuffer close_copies();
   void flush();
   void collect();
@@ -116,6 +135,7 @@ class Stream {
 
   std::exception_ptr failure_;
   thrt_ticket failed_ = 0;
+  std::exception_ptr broken_;  // why nothing is queued any more
 };
 
 }  // namespace thrt_vulkan

@@ -186,5 +186,17 @@ TEST(MemoryTypesTest, TypesThatNeedAFeatureAreNotTaken) {
   EXPECT_EQ(choose_memory_types(all).staging.index, 1u);
 }
 
+// The first of two types with the same flags is for images alone; then the whole largest heap is.
+TEST(MemoryTypesTest, TypesThatBuffersMayNotLieInAreNotTaken) {
+  const auto all = properties(
+      {{8 * kGiB, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}, {16 * kGiB, 0}, {256 * kMiB, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}},
+      {{0, kLocal}, {0, kLocal}, {1, kCached}, {1, kCached}, {2, kLocal}});
+  EXPECT_EQ(choose_memory_types(all).device.index, 0u);
+  EXPECT_EQ(choose_memory_types(all, 0b11010).device.index, 1u);
+  EXPECT_EQ(choose_memory_types(all, 0b11010).staging.index, 3u);
+  EXPECT_EQ(choose_memory_types(all, 0b10100).device.index, 4u);
+  EXPECT_EQ(error_of([&] { choose_memory_types(all, 0b00001); }).status(), THRT_UNAVAILABLE);
+}
+
 }  // namespace
 }  // namespace thrt_vulkan

@@ -80,10 +80,10 @@ TEST(ShaderTest, AsksForFloatControlsWhereTheSpecificationWantsThem) {
 
 TEST(ShaderTest, AsksOnceForWhatTheTextAsksFor) {
   const ShaderCompiler compiler;
-  const std::string text = shader(
-      "b[i] = a[i];",
-      "#extension GL_EXT_spirv_intrinsics : require\n"
-      "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4466], 4461, 32);\n");
+  const std::string text =
+      shader("b[i] = a[i];",
+             "#extension GL_EXT_spirv_intrinsics : require\n"
+             "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], capabilities = [4466], 4461, 32);\n");
   int modes = 0;
   for (const auto& each : instructions(compiler.compile("k", text, {true, false}))) {
     modes += each[0] == kOpExecutionMode && each[2] == 4461;

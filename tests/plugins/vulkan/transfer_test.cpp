@@ -280,6 +280,72 @@ TEST_F(StreamTest, ALostDeviceIsSaidToBeLostAndHoldsNothingUp) {
   EXPECT_EQ(device_->budget().used(), 0u);
 }
 
+// A driver that refuses a submission once: the copies in it are lost, and no later success says that they were done.
+TEST_F(StreamTest, WhatTheDriverDidNotTakeIsNeverSaidToBeDone) {
+  const Pool pool(*device_);
+  const auto memory = std::make_unique<Memory>(*device_, 256, 64, THRT_MEMORY_DEVICE, "test");
+  const Region region = without_host(memory->region());
+  VkCommandBuffer nothing = commands(
+      pool.get(), [](VkCommandBuffer) {}, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+  auto& vk = const_cast<DeviceTable&>(device_->vk());
+  const auto submit = vk.vkQueueSubmit;
+  Stream& stream = device_->stream();
+  Bytes before(256), back(256);
+  stream.upload(region, pattern(256, 1));
+  stream.run({&nothing, 1}, 1);
+  stream.download(region, before);
+  stream.wait(stream.last(), UINT64_MAX);
+  EXPECT_EQ(before, pattern(256, 1));
+
+  stream.upload(region, pattern(256, 2));
+  const thrt_ticket ticket = stream.download(region, back);
+  vk.vkQueueSubmit = [](VkQueue, std::uint32_t, const VkSubmitInfo*, VkFence) { return VK_ERROR_OUT_OF_DEVICE_MEMORY; };
+  EXPECT_EQ(error_of([&] { stream.run({&nothing, 1}, 1); }).status(), THRT_OUT_OF_MEMORY);
+  vk.vkQueueSubmit = submit;
+  for (int i = 0; i < 2; ++i) {
+    const thrt::sdk::Error error = error_of([&] { stream.wait(ticket, UINT64_MAX); });
+    EXPECT_EQ(error.status(), THRT_OUT_OF_MEMORY);
+    EXPECT_STREQ(error.native_api(), "vkQueueSubmit");
+  }
+  EXPECT_EQ(error_of([&] { stream.run({&nothing, 1}, 1); }).status(), THRT_OUT_OF_MEMORY);
+  EXPECT_EQ(error_of([&] { stream.upload(region, pattern(256, 3)); }).status(), THRT_OUT_OF_MEMORY);
+  EXPECT_EQ(error_of([&] { stream.download(region, back); }).status(), THRT_OUT_OF_MEMORY);
+  stream.finish();
+  EXPECT_EQ(back, Bytes(256));
+}
+
+// The same in the middle of a run of more than 64 command buffers, when it is a wait that submits, and when the ring is full.
+TEST_F(StreamTest, ASubmissionThatFailsHoldsNothingUp) {
+  static int left;
+  static PFN_vkQueueSubmit submit;
+  for (const int successes : {0, 1}) {
+    open(1 << 20);
+    const Pool pool(*device_);
+    const auto memory = std::make_unique<Memory>(*device_, 4096, 64, THRT_MEMORY_DEVICE, "test");
+    VkCommandBuffer nothing = commands(
+        pool.get(), [](VkCommandBuffer) {}, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+    auto& vk = const_cast<DeviceTable&>(device_->vk());
+    submit = vk.vkQueueSubmit;
+    left = successes;
+    vk.vkQueueSubmit = [](VkQueue queue, std::uint32_t count, const VkSubmitInfo* info, VkFence fence) {
+      return left-- > 0 ? submit(queue, count, info, fence) : VK_ERROR_OUT_OF_HOST_MEMORY;
+    };
+    if (successes == 1) {
+      EXPECT_EQ(error_of([&] { device_->stream().run({&nothing, 1}, 200); }).status(), THRT_OUT_OF_MEMORY);
+      EXPECT_EQ(error_of([&] { device_->stream().wait(0, UINT64_MAX); }).status(), THRT_OUT_OF_MEMORY);
+      continue;
+    }
+    Bytes back(4096);
+    const thrt_ticket ticket = device_->stream().download(without_host(memory->region()), back);
+    EXPECT_EQ(error_of([&] { device_->stream().wait(ticket, UINT64_MAX); }).status(), THRT_OUT_OF_MEMORY);
+    Stream small(*device_, kSmallRing);
+    EXPECT_EQ(error_of([&] {
+                for (int i = 0; i < 10; ++i) small.upload(without_host(memory->region()), pattern(4096, 1));
+              }).status(),
+              THRT_OUT_OF_MEMORY);
+  }
+}
+
 TEST_F(StreamTest, EmptyTransfersNeedNoBuffer) {
   EXPECT_EQ(device_->stream().upload({}, {}), 0u);
   EXPECT_EQ(device_->stream().download({}, {}), 0u);
