@@ -17,10 +17,11 @@ std::string binary_bytes(uint64_t bytes) {
 }
 
 std::string width(const DeviceInfo& device) {
-  std::string text = fmt::format("{} compute units", device.compute_units);
+  std::string text;  // of what the backend knows
+  if (device.compute_units != 0) text = fmt::format("{} compute units", device.compute_units);
   if (device.subgroup_size == 0) return text;
-  return text + (device.kind == THRT_DEVICE_CPU ? fmt::format(", {} f32 lanes in a register", device.subgroup_size)
-                                                : fmt::format(", {} lanes in a subgroup", device.subgroup_size));
+  const char* what = device.kind == THRT_DEVICE_CPU ? "f32 lanes in a register" : "lanes in a subgroup";
+  return text + fmt::format("{}{} {}", text.empty() ? "" : ", ", device.subgroup_size, what);
 }
 
 std::string device_as_text(const std::string& backend_id, const DeviceInfo& device) {

@@ -134,7 +134,8 @@ std::optional<std::vector<std::byte>> Cache::load(const Key& key, const char* ki
   if (!file.is_open() || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
   Header header{};
   const auto size = static_cast<std::uint64_t>(facts.st_size);
-  if (size < sizeof header || !file.read(&header, sizeof header)) return std::nullopt;
+  if (size < sizeof header || size > most_bytes_ + sizeof header || !file.read(&header, sizeof header))
+    return std::nullopt;
   if (header.magic != kMagic || header.key[0] != key.low() || header.key[1] != key.high() ||
       header.bytes != size - sizeof header) {
     return std::nullopt;
@@ -147,7 +148,11 @@ std::optional<std::vector<std::byte>> Cache::load(const Key& key, const char* ki
 }
 
 void Cache::store(const Key& key, const char* kind, std::span<const std::byte> bytes) {
-  if (!exists() || bytes.size() > most_bytes_ / 2) return;
+  if (!exists()) return;
+  if (bytes.size() > most_bytes_ / 2) {  // what grows with what is loaded begins anew
+    ::unlink(path(key, kind).c_str());
+    return;
+  }
   std::string unfinished;
   const auto create = [&] {
     unfinished = folder_ + "/" + std::string(kUnfinished) + "XXXXXX";

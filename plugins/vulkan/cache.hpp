@@ -47,6 +47,7 @@ class Cache {
 
   // From any thread. `kind` ends the file's name: "spv".
   std::optional<std::vector<std::byte>> load(const Key& key, const char* kind) const;
+  // What takes more than half of all is not kept, nor what was kept before.
   void store(const Key& key, const char* kind, std::span<const std::byte> bytes);
 
  private:

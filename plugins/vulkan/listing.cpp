@@ -13,6 +13,7 @@ using thrt::sdk::set_text;
 
 namespace {
 
+constexpr std::uint32_t kLeastArguments = 8;           // of emit::Options::max_arguments
 constexpr std::uint32_t kMostDevices = 64;             // of abi.h
 constexpr std::uint32_t kStorageBufferAlignment = 64;  // of abi.h: where a slot may begin
 
@@ -167,6 +168,11 @@ std::string why_unusable(const Listed& listed, const Found& found, int queue_fam
     return "its storage buffers begin at multiples of " + std::to_string(alignment) + " bytes; " +
            std::to_string(kStorageBufferAlignment) + " or less is needed";
   }
+  const std::uint32_t arguments = listed.properties.limits.maxPerStageDescriptorStorageBuffers;
+  if (arguments < kLeastArguments) {
+    return "its kernels have at most " + std::to_string(arguments) + " storage buffers each; " +
+           std::to_string(kLeastArguments) + " are needed";
+  }
   return "";
 }
 
@@ -192,8 +198,8 @@ void fill(const InstanceTable& vk, Listed& listed) {
   vk.vkGetPhysicalDeviceMemoryProperties2(listed.physical, &memory);
   info.memory_total = memory.memoryProperties.memoryHeaps[device_heap(memory.memoryProperties)].size;
   info.memory_free = free_memory(vk, listed);
-  info.max_buffer_bytes =
-      std::min<std::uint64_t>(listed.properties.limits.maxStorageBufferRange, listed.max_allocation_bytes);
+  // Values are bound one by one: maxStorageBufferRange limits each of them, and not the buffer.
+  info.max_buffer_bytes = listed.max_allocation_bytes;
   info.compute_units =
       info.kind == THRT_DEVICE_SOFTWARE ? std::max(1u, std::thread::hardware_concurrency()) : found.compute_units;
   info.storage_dtypes =
@@ -226,7 +232,12 @@ std::vector<Listed> list_devices(const InstanceTable& vk, VkInstance instance) {
   std::vector<Listed> list(std::min(count, kMostDevices));
   for (std::size_t i = 0; i < list.size(); ++i) {
     list[i].physical = physical[i];
-    fill(vk, list[i]);
+    try {
+      fill(vk, list[i]);
+    } catch (const thrt::sdk::Error& e) {  // a driver that is broken takes nothing from the others
+      list[i].info.available = 0;
+      set_text(list[i].info.unavailable_reason, e.what());
+    }
   }
   return list;
 }

@@ -191,7 +191,8 @@ Memory::Memory(Device& device, std::uint64_t bytes, std::uint64_t alignment, std
                const char* what)
     : device_(device), bytes_(bytes) {
   if (bytes == 0) return;
-  if (bytes > device.info().max_buffer_bytes) {
+  if (bytes >
+      device.info().max_buffer_bytes) {  // no descriptor spans all of it, so the driver's limit is that of its memory
     throw Error(THRT_OUT_OF_MEMORY, std::string(what) + " of " + std::to_string(bytes) +
                                         " bytes: this device's buffers have at most " +
                                         std::to_string(device.info().max_buffer_bytes));

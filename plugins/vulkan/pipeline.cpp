@@ -16,6 +16,12 @@ namespace {
 // each that ever was.
 constexpr std::size_t kMostKept = 2048;
 
+constexpr std::size_t kWorthSaving = 8;  // pipelines made at once: a process may be killed before it ends
+
+// Of what compile() makes of a text: to be counted up when shader.cpp makes something else of it.
+constexpr std::uint64_t kShaderRevision = 1;
+constexpr std::uint32_t kSpirvMagic = 0x07230203;
+
 constexpr const char* kShaderKind = "spv";
 constexpr const char* kDriverKind = "pipelines";
 constexpr std::size_t kEmptyDriverCache = 32;  // bytes of VkPipelineCacheHeaderVersionOne alone
@@ -57,12 +63,15 @@ Pipeline::~Pipeline() {
 Kernels::Kernels(Device& device, const std::string& cache_dir) : device_(device), cache_(cache_dir) {
   controls_.signed_zero_inf_nan_preserve = device.abilities().signed_zero_inf_nan_preserve;
   controls_.rounding_rte = device.abilities().rounding_rte;
-  shader_key_.add(ShaderCompiler::version()).add(controls_.signed_zero_inf_nan_preserve).add(controls_.rounding_rte);
+  shader_key_.add(kShaderRevision)
+      .add(ShaderCompiler::version())
+      .add(controls_.signed_zero_inf_nan_preserve)
+      .add(controls_.rounding_rte);
   driver_cache_ = load_driver_cache();
 }
 
 Kernels::~Kernels() {
-  if (made_ > 0) save_driver_cache();
+  if (unsaved_) save_driver_cache();
   by_text_.clear();
   const DeviceTable& vk = device_.vk();
   vk.vkDestroyPipelineCache(device_.handle(), driver_cache_, nullptr);
@@ -95,6 +104,8 @@ std::vector<std::shared_ptr<const Pipeline>> Kernels::make(std::span<const Kerne
       all[fresh[i]] = make_one(source, layouts_.at(source.arguments));
     });
     for (const std::size_t i : fresh) by_text_[sources[i].text] = all[i];
+    unsaved_ = true;
+    if (fresh.size() >= kWorthSaving) save_driver_cache();
     if (by_text_.size() > kMostKept) {
       std::erase_if(by_text_, [](const auto& entry) { return entry.second.use_count() == 1; });
     }
@@ -154,15 +165,20 @@ std::shared_ptr<const Pipeline> Kernels::make_one(const KernelSource& source, co
         .native("vkCreateComputePipelines", result);
   }
   ++made_;
-  return std::make_shared<const Pipeline>(device_, pipeline, layout.pipeline, layout.set);
+  try {
+    return std::make_shared<const Pipeline>(device_, pipeline, layout.pipeline, layout.set);
+  } catch (...) {
+    vk.vkDestroyPipeline(device_.handle(), pipeline, nullptr);
+    throw;
+  }
 }
 
 Words Kernels::words_of(const KernelSource& source) {
   const Key key = Key(shader_key_).add(source.text);
   if (const auto bytes = cache_.load(key, kShaderKind); bytes && bytes->size() % sizeof(std::uint32_t) == 0) {
     Words words(bytes->size() / sizeof(std::uint32_t));
-    std::memcpy(words.data(), bytes->data(), bytes->size());
-    return words;
+    if (!words.empty()) std::memcpy(words.data(), bytes->data(), bytes->size());
+    if (!words.empty() && words[0] == kSpirvMagic) return words;
   }
   Words words = compiler().compile(source.name, source.text, controls_);
   ++compiled_;
@@ -204,6 +220,7 @@ VkPipelineCache Kernels::load_driver_cache() const {
 
 void Kernels::save_driver_cache() noexcept {
   if (!cache_.exists()) return;
+  unsaved_ = false;
   try {
     const DeviceTable& vk = device_.vk();
     // With what other processes stored in the meantime.

@@ -79,6 +79,7 @@ class Kernels {
   std::mutex compiler_mutex_;
   std::unique_ptr<ShaderCompiler> compiler_;  // when something must be compiled
   std::atomic<std::uint64_t> compiled_{0}, made_{0};
+  bool unsaved_ = false;  // pipelines in driver_cache_
 };
 
 }  // namespace thrt_vulkan

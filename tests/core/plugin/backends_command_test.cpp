@@ -77,6 +77,8 @@ TEST(BackendsCommand, ASoftwareDeviceSaysWhatItIsAndHowItIsNamed) {
   const nlohmann::json json = nlohmann::json::parse(backends_as_json(one_device(device)));
   EXPECT_EQ(json["backends"][0]["devices"][0]["subgroup_size"], 8);
   EXPECT_EQ(json["backends"][0]["devices"][0]["architecture"], device.architecture);
+  device.compute_units = 0;  // not known
+  EXPECT_THAT(backends_as_text(one_device(device)), HasSubstr("\n      width        8 lanes in a subgroup\n"));
 }
 
 TEST(BackendsCommand, AnUnavailableDeviceSaysWhy) {

@@ -57,6 +57,18 @@ TEST_F(CacheTest, GivesBackWhatWasStored) {
   EXPECT_EQ(files(), 4u) << "something unfinished was left behind";
 }
 
+// What grows until it is too large begins anew, and does not stay as it was for ever.
+TEST_F(CacheTest, WhatIsTooLargeIsNotKeptNorWhatWasKeptBefore) {
+  constexpr std::uint64_t kMost = 10000;
+  Cache(folder_, kMost).store(key(1), "pipelines", bytes_of(5000, 1));
+  EXPECT_EQ(Cache(folder_, kMost).load(key(1), "pipelines"), bytes_of(5000, 1));
+  Cache(folder_, kMost).store(key(1), "pipelines", bytes_of(5001, 2));
+  EXPECT_EQ(Cache(folder_, kMost).load(key(1), "pipelines"), std::nullopt);
+  EXPECT_EQ(files(), 0u);
+  Cache(folder_, kMost).store(key(1), "pipelines", bytes_of(100, 3));
+  EXPECT_EQ(Cache(folder_, kMost).load(key(1), "pipelines"), bytes_of(100, 3));
+}
+
 TEST_F(CacheTest, MakesItsFolder) {
   Cache(folder_ / "a" / "b").store(key(1), "spv", bytes_of(10, 1));
   EXPECT_EQ(Cache(folder_ / "a" / "b").load(key(1), "spv"), bytes_of(10, 1));

@@ -52,7 +52,7 @@ TEST_F(InstanceTest, DevicesSayWhatTheyAre) {
     EXPECT_STREQ(info.name, properties.deviceName);
     EXPECT_GT(info.memory_total, 0u);
     EXPECT_LE(info.memory_free, info.memory_total);
-    EXPECT_LE(info.max_buffer_bytes, properties.limits.maxStorageBufferRange);
+    EXPECT_EQ(info.max_buffer_bytes, listed.max_allocation_bytes);
     EXPECT_GT(info.max_buffer_bytes, 0u);
     EXPECT_GT(info.subgroup_size, 0u);
     EXPECT_LE(listed.abilities.min_subgroup_size, listed.abilities.max_subgroup_size);
@@ -62,6 +62,52 @@ TEST_F(InstanceTest, DevicesSayWhatTheyAre) {
     EXPECT_NE(std::string(info.architecture).find("cooperative matrix"), std::string::npos) << info.architecture;
     EXPECT_LT(std::strlen(info.architecture), sizeof info.architecture - 1);
   }
+}
+
+// The same device twice, and the driver of the first is broken.
+TEST_F(InstanceTest, ABrokenDeviceTakesNothingFromTheOthers) {
+  static VkPhysicalDevice device;
+  static int calls;
+  static InstanceTable working;
+  device = listed_->physical;
+  calls = 0;
+  working = instance_->vk();
+  InstanceTable vk = working;
+  vk.vkEnumeratePhysicalDevices = [](VkInstance, std::uint32_t* count, VkPhysicalDevice* devices) {
+    *count = 2;
+    if (devices != nullptr) devices[0] = devices[1] = device;
+    return VK_SUCCESS;
+  };
+  vk.vkEnumerateDeviceExtensionProperties = [](VkPhysicalDevice physical, const char* layer, std::uint32_t* count,
+                                               VkExtensionProperties* extensions) {
+    if (calls++ == 0) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    return working.vkEnumerateDeviceExtensionProperties(physical, layer, count, extensions);
+  };
+  const std::vector<Listed> list = list_devices(vk, nullptr);
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0].info.available, 0u);
+  EXPECT_NE(std::string(list[0].info.unavailable_reason).find("VK_ERROR_OUT_OF_HOST_MEMORY"), std::string::npos);
+  EXPECT_EQ(list[1].info.available, 1u);
+}
+
+TEST_F(InstanceTest, ADeviceWithTooFewStorageBuffersSaysSo) {
+  static PFN_vkGetPhysicalDeviceProperties ask;
+  static VkPhysicalDevice device;
+  device = listed_->physical;
+  InstanceTable vk = instance_->vk();
+  ask = vk.vkGetPhysicalDeviceProperties;
+  vk.vkEnumeratePhysicalDevices = [](VkInstance, std::uint32_t* count, VkPhysicalDevice* devices) {
+    *count = 1;
+    if (devices != nullptr) devices[0] = device;
+    return VK_SUCCESS;
+  };
+  vk.vkGetPhysicalDeviceProperties = [](VkPhysicalDevice physical, VkPhysicalDeviceProperties* properties) {
+    ask(physical, properties);
+    properties->limits.maxPerStageDescriptorStorageBuffers = 4;  // what the specification guarantees
+  };
+  const std::vector<Listed> list = list_devices(vk, nullptr);
+  EXPECT_EQ(list[0].info.available, 0u);
+  EXPECT_STREQ(list[0].info.unavailable_reason, "its kernels have at most 4 storage buffers each; 8 are needed");
 }
 
 TEST_F(InstanceTest, ValidationIsReallyOn) {

@@ -175,6 +175,24 @@ TEST(VulkanPrograms, ARepeatTooLongToUnrollRuns) {
   }
 }
 
+// Nothing is computed: not walked a billion times, and no table of as many iterations.
+TEST(VulkanPrograms, ARepeatOfNothingTakesNoTimeHoweverLong) {
+  auto body = std::make_shared<Graph>("body");
+  reshape(body->input("iteration", kScalar), {1});
+  body->update("s", body->state("s", kScalar, Init::zeros()));
+  Graph graph("nothing");
+  const Tensor start = graph.input("start", kScalar);
+  graph.output("y", graph.append_repeat(std::int64_t{1} << 30, std::vector<Tensor>{start}, {}, body)[0]);
+  const Context context = open();
+  for (const std::uint32_t flags : {0u, THRT_COMPILE_DEBUG + 0u}) {
+    Ran ran(context, graph, flags);
+    ran.write<std::int32_t>("start", {11});
+    ran.binding().run();
+    EXPECT_EQ(ran.read<std::int32_t>("y"), (std::vector<std::int32_t>{11}));
+    EXPECT_LT(context.stats().bytes_peak, 1u << 20);
+  }
+}
+
 // y = sum over i < outer, j < inner of (1000 i + j).
 Graph nested(std::int64_t outer, std::int64_t inner) {
   auto inside = std::make_shared<Graph>("inside");
