@@ -54,6 +54,21 @@ TEST(EmitSort, RandomShapesGiveTheDefinition) {
   }
 }
 
+TEST(EmitSort, BlocksKeepToTheGroupMemoryThatThereIs) {
+  Builder b;
+  b.output("y", b.op(OpKind::ARGSORT, {b.input("x", {DType::kF32, {5000}})}, {0}));
+  for (const std::uint64_t bytes : {std::uint64_t{16384}, std::uint64_t{16383}, std::uint64_t{1000}}) {
+    emit::Options options;
+    options.max_shared_bytes = bytes;
+    std::uint64_t most = 0;
+    for (const emit::Step& step : emit::plan(sdk::ProgramView(b.built()), host_dialect(), options).steps) {
+      for (const emit::Kernel& kernel : step.kernels) most = std::max(most, kernel.shared_bytes);
+    }
+    EXPECT_LE(most, bytes);
+    EXPECT_GT(2 * most, bytes);
+  }
+}
+
 // What shuffles a rollout: the order of random words. As the default options do it.
 TEST(EmitSort, LongRowsOfWordsAreSortedAsTheStandardLibrarySortsThem) {
   HostKernels kernels;

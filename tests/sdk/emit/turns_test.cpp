@@ -99,16 +99,45 @@ TEST(EmitTurns, AreFewAndComputeTheSame) {
   }
 }
 
-TEST(EmitTurns, TooManyAreRefused) {
-  Builder builder;
-  builder.output("y", builder.op(OpKind::ARGMAX, {builder.input("x", {DType::kF32, {9000000}})}, {0}));
+void expect_refused(Builder& builder, const emit::Dialect& dialect, const emit::Options& options) {
   try {
-    emit::plan(sdk::ProgramView(builder.built()), limited());
+    emit::plan(sdk::ProgramView(builder.built()), dialect, options);
     FAIL() << "a plan came";
   } catch (const sdk::Error& e) {
     EXPECT_EQ(e.status(), THRT_UNSUPPORTED);
     EXPECT_NE(std::string(e.what()).find("turns of loops"), std::string::npos) << e.what();
   }
+}
+
+TEST(EmitTurns, TooManyAreRefused) {
+  Builder builder;
+  builder.output("y", builder.op(OpKind::ARGMAX, {builder.input("x", {DType::kF32, {9000000}})}, {0}));
+  expect_refused(builder, limited(), {});
+}
+
+// Its places are searched in 2^20 / 2048 blocks, with up to 12 turns and the block's own each.
+TEST(EmitTurns, ThoseOfSortingCount) {
+  Builder builder;
+  builder.output("y", builder.op(OpKind::ARGSORT, {builder.input("x", {DType::kF32, {1 << 20}})}, {0}));
+  emit::Dialect dialect = host_dialect();
+  dialect.most_turns = 512 * 13;
+  EXPECT_NO_THROW(emit::plan(sdk::ProgramView(builder.built()), dialect));
+  dialect.most_turns = 512 * 13 - 1;
+  expect_refused(builder, dialect, {});
+}
+
+// Tiles of 16 terms of 4096: 257 steps with 16 multiplications in each.
+TEST(EmitTurns, ThoseOfTilesCount) {
+  Builder builder;
+  const std::uint32_t x = builder.input("x", {DType::kF32, {64, 4096}});
+  builder.output("y", builder.op(OpKind::MATMUL, {x, x}, {0, 1}));
+  emit::Options options;
+  options.tiles = emit::Tiles{4, 4, 8, 16, 1};
+  emit::Dialect dialect = host_dialect();
+  dialect.most_turns = 257 * 17;
+  EXPECT_NO_THROW(emit::plan(sdk::ProgramView(builder.built()), dialect, options));
+  dialect.most_turns = 257 * 17 - 1;
+  expect_refused(builder, dialect, options);
 }
 
 }  // namespace

@@ -163,6 +163,17 @@ class Body {
     line("}");
   }
 
+  // A loop that `inside` is the body of, by a head of the caller's; it takes `turns` at most, which Dialect::most_turns bounds.
+  template <typename Inside>
+  void counted_block(const std::string& head, double turns, Inside&& inside) {
+    const double turns_before = std::exchange(turns_, 0);
+    const double enclosing = std::exchange(enclosing_turns_, enclosing_turns_ * std::max(1.0, turns));
+    block(head, inside);
+    enclosing_turns_ = enclosing;
+    turns_ = turns_before + turns * (1 + turns_);
+    require_few_turns();
+  }
+
   // Adds what it takes for x to lie in [0, extent); false if it never does.
   bool require_inside(const Index& x, std::int64_t extent, std::vector<std::string>& conditions) const {
     if (variables.max(x) < 0 || variables.min(x) >= extent) return false;
@@ -302,7 +313,7 @@ class Body {
                                            std::to_string(d_.most_turns));
   }
 
-  bool is_large(std::uint32_t value) const { return program_.type(value).elements() > INT32_MAX - 64; }
+  bool is_large(std::uint32_t value) const { return program_.type(value).elements() > kMostIn32Bits; }
   void close() { scopes_.pop_back(); }
 
   // x / d and x % d for x >= 0.

@@ -68,7 +68,8 @@ class TileLoop {
     }
     // Step t loads tile t and multiplies tile t - 1, whose memory the next step writes again.
     const std::string t = body_.name("r"), last = std::to_string(size_.split_steps);
-    body_.block("for (" + index + " " + t + " = 0; " + t + " <= " + last + "; ++" + t + ")", [&] {
+    const std::string head = "for (" + index + " " + t + " = 0; " + t + " <= " + last + "; ++" + t + ")";
+    body_.counted_block(head, static_cast<double>(size_.split_steps + 1), [&] {
       body_.block("if (" + t + " < " + last + ")", [&] { load(body_.variables.add(t, size_.split_steps)); });
       body_.block("if (" + t + " > 0)", [&] { multiply("(" + t + " + 1) % 2"); });
       body_.block("if (" + t + " < " + last + ")", [&] { store(t + " % 2"); });
@@ -214,26 +215,26 @@ class TileLoop {
       return buffer == "0" ? "" : buffer + " * " + std::to_string(l.words()) + " + ";
     };
     const std::string of_left = base(left_), of_right = base(right_);
-    body_.block("for (" + index + " " + k + " = 0; " + k + " < " + std::to_string(tiles_.depth) + "; ++" + k + ")",
-                [&] {
-                  const auto read = [&](const Loader& l, const std::string& from, const char* array, const char* prefix,
-                                        std::int64_t count, const Index& own, std::int64_t stride) {
-                    for (std::int64_t i = 0; i < count; ++i) {
-                      const std::string at =
-                          k + " * " + std::to_string(l.pitch()) + " + " + body_.variables.text(own + Index(i * stride));
-                      body_.line("const float " + std::string(prefix) + std::to_string(i) + " = " + array + "[" + from +
-                                 at + "];");
-                    }
-                  };
-                  read(left_, of_left, "@s0", "p", tiles_.rows, thread_row_, group_size_ / tiles_.thread_columns);
-                  read(right_, of_right, "@s1", "q", tiles_.columns, thread_column_, tiles_.thread_columns);
-                  for (std::int64_t i = 0; i < tiles_.rows; ++i) {
-                    for (std::int64_t j = 0; j < tiles_.columns; ++j) {
-                      body_.line(sum(i, j) + " = " +
-                                 call(d_.fused, {"p" + std::to_string(i), "q" + std::to_string(j), sum(i, j)}) + ";");
-                    }
-                  }
-                });
+    const std::string head =
+        "for (" + index + " " + k + " = 0; " + k + " < " + std::to_string(tiles_.depth) + "; ++" + k + ")";
+    body_.counted_block(head, static_cast<double>(tiles_.depth), [&] {
+      const auto read = [&](const Loader& l, const std::string& from, const char* array, const char* prefix,
+                            std::int64_t count, const Index& own, std::int64_t stride) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          const std::string at =
+              k + " * " + std::to_string(l.pitch()) + " + " + body_.variables.text(own + Index(i * stride));
+          body_.line("const float " + std::string(prefix) + std::to_string(i) + " = " + array + "[" + from + at + "];");
+        }
+      };
+      read(left_, of_left, "@s0", "p", tiles_.rows, thread_row_, group_size_ / tiles_.thread_columns);
+      read(right_, of_right, "@s1", "q", tiles_.columns, thread_column_, tiles_.thread_columns);
+      for (std::int64_t i = 0; i < tiles_.rows; ++i) {
+        for (std::int64_t j = 0; j < tiles_.columns; ++j) {
+          body_.line(sum(i, j) + " = " + call(d_.fused, {"p" + std::to_string(i), "q" + std::to_string(j), sum(i, j)}) +
+                     ";");
+        }
+      }
+    });
   }
 
   Body& body_;

@@ -35,11 +35,15 @@ struct Dialect {
   bool offsets = false;
 
   std::string group, item;      // of a work-group and of a work-item in it, flat: expressions
-  std::string barrier;          // a statement; orders what a work-group does in its memory and in arrays
+  std::string barrier;          // a statement; orders what a work-group does in its memory, not in arrays
   std::string shared;           // before an array of a work-group's memory
   bool shared_outside = false;  // such arrays are declared outside of functions
   bool blocks = false;          // arguments are buffer blocks of GLSL, and a translation unit has one kernel, "main"
 };
+
+// How many elements are counted in 32 bits: what is added to an index, such as a group's work-items beyond the last element or
+// the turns of a team's loop, has room.
+inline constexpr std::int64_t kMostIn32Bits = INT32_MAX - (1 << 20);
 
 inline std::string cast(const Dialect& d, const std::string& type, const std::string& x) {
   return d.blocks ? type + "(" + x + ")" : "(" + type + ")(" + x + ")";

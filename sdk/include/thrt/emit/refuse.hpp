@@ -18,7 +18,6 @@ inline constexpr std::uint32_t kPrintedDtypes = ir::kDTypesAny & ~ir::dtype_bit(
 // bf16 in f32, but their arrays have elements of 16 bits, those of u8 and bool of 8.
 inline std::optional<std::string> refuse(const sdk::OpView& op, const Dialect& dialect,
                                          std::uint32_t dtypes = kPrintedDtypes) {
-  constexpr std::int64_t kMostIn32Bits = INT32_MAX - 64;  // room for what is added to an index
   const auto reason = [&](const ir::Type& type) -> std::optional<std::string> {
     if ((kPrintedDtypes & ir::dtype_bit(type.dtype)) == 0)
       return std::string(op.name()) + ": no kernels for " + ir::dtype_name(type.dtype);

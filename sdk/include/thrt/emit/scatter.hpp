@@ -31,15 +31,19 @@ inline std::string PartPrinter::add_sorted_updates(const sdk::OpView& op, const 
   const std::string sum = body_.accumulator(dtype, body_.element(op.operand(0), at));
   const std::string index = cast(d_, d_.i32, body_.variables.text(at[static_cast<std::size_t>(axis)]));
   body_.line("const " + u32 + " key = " + sort_key(d_, ir::DType::kI32, index) + ";");
-  body_.block("for (" + u32 + " first = 0u; first < " + end + "; first += " + size + ")", [&] {
+  const std::string head = "for (" + u32 + " first = 0u; first < " + end + "; first += " + size + ")";
+  const auto blocks = static_cast<double>(sorting.blocks());
+  body_.counted_block(head, blocks, [&] {
     body_.line("const " + u32 + " last = first + " + size + " < " + end + " ? first + " + size + " : " + end + ";");
     body_.line(u32 + " low = first, high = last;");
-    body_.block("while (low < high)", [&] {
+    body_.counted_block("while (low < high)", halvings(sorting.block), [&] {
       body_.line("const " + u32 + " middle = (low + high) >> 1u;");
       body_.block("if (@keys[middle] < key)", [&] { body_.line("low = middle + 1u;"); });
       body_.block("else", [&] { body_.line("high = middle;"); });
     });
-    body_.block("for (" + u32 + " u = low; u < last; ++u)", [&] {
+    // All updates may be of one element.
+    const double updates = 1 + static_cast<double>(sorting.length) / blocks;
+    body_.counted_block("for (" + u32 + " u = low; u < last; ++u)", updates, [&] {
       body_.line("if (@keys[u] != key) break;");
       const Index update =
           sorting.length == 1 ? Index(0) : body_.variable(cast(d_, body_.index_type(), "@order[u]"), sorting.length);
@@ -78,7 +82,7 @@ inline std::vector<Part> scatter_parts(const sdk::ProgramView& program, const Pr
     if (op.kind() != ir::OpKind::SCATTER_ADD) continue;
     const std::int64_t indices = op.operand_type(1).elements(), results = op.result_type().elements();
     if (indices == 0 || results <= options.compared_indices / indices) continue;
-    const Sorting sorting(1, indices, options.sorted_block);
+    const Sorting sorting(1, indices, most_sorted(options));
     // All updates may be of one element.
     const double turns = static_cast<double>(indices) + 16.0 * static_cast<double>(sorting.blocks());
     if (dialect.most_turns > 0 && turns > static_cast<double>(dialect.most_turns) / 2) continue;

@@ -4,7 +4,9 @@
 // is the stable one whatever the network does.
 //
 // A row that does not fit is sorted in blocks, which go to the step's scratch memory; in a second stage each element finds its
-// place by a binary search in every block: n / P * log2(P) steps for each of n elements.
+// place by a binary search in every block: n / P * log2(P) steps for each of n elements. That is quadratic: a row of a million
+// elements takes 5 * 10^9 loads in one launch, one of ten million 6 * 10^11, for which a display's watchdog may end the device.
+// Rounds that merge blocks in pairs would take n * log2(n / P) * log2(n) instead.
 #pragma once
 
 #include <thrt/emit/kernel_impl.hpp>
@@ -17,6 +19,13 @@
 
 namespace thrt::emit::detail {
 
+// One more than the logarithm of a power of two: how often a search in so many halves them.
+inline double halvings(std::int64_t size) {
+  double count = 1;
+  for (; size > 1; size /= 2) ++count;
+  return count;
+}
+
 struct Sorting {
   std::int64_t rows, length;
   std::int64_t block = 1;  // a power of two, at most `most`
@@ -26,6 +35,13 @@ struct Sorting {
   }
   std::int64_t blocks() const { return (length + block - 1) / block; }
 };
+
+// As many elements as a group's memory holds, at 8 bytes each.
+inline std::int64_t most_sorted(const Options& options) {
+  std::int64_t block = options.sorted_block;
+  while (block > 1 && 8 * static_cast<std::uint64_t>(block) > options.max_shared_bytes) block /= 2;
+  return block;
+}
 
 // The u32 whose order is that of the elements.
 inline std::string sort_key(const Dialect& d, ir::DType dtype, const std::string& x) {
@@ -59,10 +75,12 @@ void PartPrinter::sort_blocks(const Sorting& sorting, std::int64_t group_size, i
   const std::string blocks = unsigned_text(sorting.blocks()), size = unsigned_text(sorting.block);
   const Index row = sorting.rows == 1 ? Index(0) : body_.variable(cast(d_, index, "group / " + blocks), sorting.rows);
   body_.line("const " + u32 + " first = " + (sorting.blocks() == 1 ? "0u" : "group % " + blocks + " * " + size) + ";");
+  const double turns = static_cast<double>((sorting.block + group_size - 1) / group_size);
+  const double logarithm = halvings(sorting.block) - 1;
   // `each` gets a place that is in the row.
   const auto places = [&](const std::string& before, const std::string& after, auto&& each) {
     const std::string step = unsigned_text(group_size);
-    body_.block("for (" + u32 + " u = item; u < " + size + "; u += " + step + ")", [&] {
+    body_.counted_block("for (" + u32 + " u = item; u < " + size + "; u += " + step + ")", turns, [&] {
       body_.line("const " + u32 + " p = first + u;");
       if (!before.empty()) body_.line(before);
       body_.block("if (p < " + unsigned_text(sorting.length) + ")",
@@ -74,11 +92,12 @@ void PartPrinter::sort_blocks(const Sorting& sorting, std::int64_t group_size, i
     const std::string x = element(row, place);
     body_.line("key = " + sort_key(d_, dtype, x) + ";");
   });
-  body_.block("for (" + u32 + " run = 2u; run <= " + size + "; run <<= 1u)", [&] {
-    body_.block("for (" + u32 + " step = run >> 1u; step > 0u; step >>= 1u)", [&] {
+  body_.counted_block("for (" + u32 + " run = 2u; run <= " + size + "; run <<= 1u)", logarithm, [&] {
+    const double steps = (logarithm + 1) / 2;  // in the mean
+    body_.counted_block("for (" + u32 + " step = run >> 1u; step > 0u; step >>= 1u)", steps, [&] {
       body_.line(d_.barrier);
       const std::string pairs = unsigned_text(sorting.block / 2), step = unsigned_text(group_size);
-      body_.block("for (" + u32 + " u = item; u < " + pairs + "; u += " + step + ")", [&] {
+      body_.counted_block("for (" + u32 + " u = item; u < " + pairs + "; u += " + step + ")", turns, [&] {
         body_.line("const " + u32 + " x = 2u * u - (u & (step - 1u)), y = x + step;");
         body_.line("const " + u32 + " key_x = @s0[x], key_y = @s0[y], at_x = @s1[x], at_y = @s1[y];");
         body_.line("const bool after = key_x > key_y || (key_x == key_y && at_x > at_y);");
@@ -135,9 +154,10 @@ inline Part PartPrinter::sorted_places(const Sorting& sorting) {
   const std::string base = body_.variables.text(at[0] * length), mine = body_.variables.text(own);
   body_.line("const " + u32 + " key = @keys[" + mine + "], index = @order[" + mine + "];");
   body_.line(u32 + " before = 0u;");
-  body_.block("for (" + u32 + " first = 0u; first < " + end + "; first += " + size + ")", [&] {
+  const std::string head = "for (" + u32 + " first = 0u; first < " + end + "; first += " + size + ")";
+  body_.counted_block(head, static_cast<double>(sorting.blocks()), [&] {
     body_.line(u32 + " low = first, high = first + " + size + " < " + end + " ? first + " + size + " : " + end + ";");
-    body_.block("while (low < high)", [&] {
+    body_.counted_block("while (low < high)", halvings(sorting.block), [&] {
       body_.line("const " + u32 + " middle = (low + high) >> 1u;");
       const std::string place = base + " + " + cast(d_, body_.index_type(), "middle");
       body_.line("const " + u32 + " other = @keys[" + place + "];");
@@ -171,7 +191,7 @@ inline std::vector<Part> argsort_parts(const sdk::ProgramView& program, const Pr
   const sdk::OpView& op = *producers.of(unit.roots[0]);
   const auto printer = [&] { return PartPrinter(program, producers, dialect, unit); };
   const std::int64_t length = op.operand_type(0).shape[static_cast<int>(op.attribute(0))];
-  const Sorting sorting(op.operand_type(0).elements() / length, length, options.sorted_block);
+  const Sorting sorting(op.operand_type(0).elements() / length, length, most_sorted(options));
   std::vector<Part> parts;
   if (sorting.length <= options.counted_row) {
     parts.push_back(printer().argsort());
