@@ -266,6 +266,24 @@ TEST(Contraction, ALayerIsOneKernel) {
   EXPECT_EQ(kernels[0]->groups, 3 * 3);
 }
 
+// What follows the product reads the product's operands as well, and the pieces of the sums are one argument more.
+TEST(Contraction, ASecondStageKeepsToTheArgumentsThatThereAre) {
+  for (int others = 0; others < 12; ++others) {
+    Builder b;
+    const ir::Type type{DType::kF32, {16, 16}};
+    const std::uint32_t x = b.input("x", type), w = b.input("w", type);
+    std::uint32_t y = b.op(OpKind::ADD, {b.op(OpKind::ADD, {b.op(OpKind::MATMUL, {x, w}, {0, 0}), x}), w});
+    for (int i = 0; i < others; ++i) y = b.op(OpKind::ADD, {y, b.input("z" + std::to_string(i), type)});
+    b.output("y", y);
+    emit::Options options = options_of({{1, 1, 4, 4, 4}, 16});
+    options.max_arguments = 8;
+    const emit::Plan plan = emit::plan(sdk::ProgramView(b.built()), host_dialect(), options);
+    for (const emit::Step& step : plan.steps) {
+      for (const emit::Kernel& kernel : step.kernels) EXPECT_LE(kernel.arguments.size(), 8u) << others << " others";
+    }
+  }
+}
+
 std::optional<emit::Tiles> chosen(const ir::Shape& a, const ir::Shape& b, const Index& transposes,
                                   const emit::Options& options) {
   Builder builder;

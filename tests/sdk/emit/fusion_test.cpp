@@ -247,6 +247,52 @@ TEST(Fusion, ARepeatIsAStepOfItsOwn) {
   EXPECT_EQ(planned.kernels.size(), 2u);
 }
 
+TEST(Fusion, OptionsThatNoKernelCanKeepToAreRefused) {
+  Builder b;
+  b.output("y", b.op(OpKind::NEG, {b.input("x", {kF32, {8}})}));
+  const auto status = [&](void (*change)(emit::Options&)) {
+    emit::Options options;
+    change(options);
+    try {
+      emit::plan(sdk::ProgramView(b.built()), emit::opencl_c(), options);
+    } catch (const sdk::Error& e) {
+      return e.status();
+    }
+    return thrt_status{THRT_OK};
+  };
+  EXPECT_EQ(status([](emit::Options& o) { o.max_arguments = 4; }), THRT_OK);
+  EXPECT_EQ(status([](emit::Options& o) { o.max_arguments = 3; }), THRT_INVALID_ARGUMENT);
+  EXPECT_EQ(status([](emit::Options& o) { o.group_size = 48; }), THRT_INVALID_ARGUMENT);
+  EXPECT_EQ(status([](emit::Options& o) { o.sorted_block = 1000; }), THRT_INVALID_ARGUMENT);
+  EXPECT_EQ(status([](emit::Options& o) { o.teams = emit::Teams{3, 1}; }), THRT_INVALID_ARGUMENT);
+}
+
+// The least storage buffers that a Vulkan device has.
+TEST(Fusion, KernelsKeepToFourArguments) {
+  emit::Options options;
+  options.max_arguments = 4;
+  const auto expect_few = [&](Builder& builder, const std::string& what) {
+    for (const emit::Step& step : emit::plan(sdk::ProgramView(builder.built()), emit::glsl(), options).steps) {
+      for (const emit::Kernel& kernel : step.kernels) EXPECT_LE(kernel.arguments.size(), 4u) << what;
+    }
+  };
+  Builder sums;
+  const std::uint32_t x = sums.input("x", {kF32, {4, 70000}}), w = sums.input("w", {kF32, {4, 70000}});
+  const std::uint32_t s = sums.op(OpKind::REDUCE_SUM, {sums.op(OpKind::MUL, {x, w})}, {0, 1});
+  const std::uint32_t rows = sums.op(OpKind::REDUCE_SUM, {x}, {1});
+  sums.output("s", sums.op(OpKind::ADD, {sums.op(OpKind::BROADCAST, {s}, {}, Type{kF32, {4}}), rows}));
+  sums.output("r", sums.op(OpKind::MUL, {rows, sums.input("z", {kF32, {4}})}));
+  expect_few(sums, "sums");
+  Builder moved;
+  const std::uint32_t table = moved.input("t", {kF32, {1000}}), at = moved.input("at", {DType::kI32, {900}}),
+                      more = moved.input("m", {kF32, {900}});
+  moved.output("y", moved.op(OpKind::SCATTER_ADD, {table, at, more}, {0}));
+  std::vector<std::uint32_t> pieces;
+  for (int i = 0; i < 9; ++i) pieces.push_back(moved.input("p" + std::to_string(i), {kF32, {5}}));
+  moved.output("z", moved.op(OpKind::CONCAT, pieces, {0}));
+  expect_few(moved, "scatter and concat");
+}
+
 TEST(Fusion, WhatCannotBePrintedIsRefusedByName) {
   const auto reason = [](const ir::Type& type, const emit::Dialect& dialect, std::uint32_t dtypes) {
     Builder b;
@@ -259,7 +305,7 @@ TEST(Fusion, WhatCannotBePrintedIsRefusedByName) {
   EXPECT_EQ(reason({DType::kBF16, {4}}, emit::glsl(), without_halves), "neg: this device does not store bf16");
   const ir::Type large{DType::kF32, {1 << 16, 1 << 15}};
   EXPECT_EQ(reason(large, emit::opencl_c(), all), "");
-  EXPECT_EQ(reason(large, emit::glsl(), all), "neg: 2147483648 elements; kernels in GLSL count to 2147483583");
+  EXPECT_EQ(reason(large, emit::glsl(), all), "neg: 2147483648 elements; kernels in GLSL count to 2146435071");
 }
 
 }  // namespace

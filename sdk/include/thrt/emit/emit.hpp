@@ -37,7 +37,8 @@
 
 namespace thrt::emit {
 
-// The program is verified and nothing in it is refused.
+// The program is verified and nothing in it is refused. Throws THRT_UNSUPPORTED where what a whole kernel needs shows only here:
+// more turns of loops than Dialect::most_turns. THRT_INVALID_ARGUMENT: options that contradict what plan.hpp says of them.
 inline Plan plan(const sdk::ProgramView& program, const Dialect& dialect, const Options& options = {});
 
 // The text to compile: preamble, functions, kernels. The kernels' texts must differ.

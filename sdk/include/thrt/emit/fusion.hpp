@@ -34,6 +34,7 @@ class Fusion {
     std::size_t size = 0;  // evaluations of ops
     double repeated = 0;   // additions that other groups, or more of its own evaluations, do as well
     bool closed = false;   // takes nothing more in
+    bool product = false;  // has one: its sums may be cut to pieces, which are an argument more
     bool tiled = false;    // has a product at its own place that work-groups compute in tiles
   };
 
@@ -168,6 +169,7 @@ class Fusion {
     group.read.erase(op.result());
     ++group.size;
     const std::optional<Tiles> tiles = tiles_of(op, options_);
+    group.product = group.product || is_contraction(op.kind());
     group.tiled = group.tiled || tiles.has_value();
     for (std::size_t i = 0; i < op.operands().size(); ++i) {
       const std::uint32_t operand = op.operand(i);
@@ -225,7 +227,7 @@ class Fusion {
       const auto places = static_cast<std::size_t>(
           std::count_if(readers.begin(), readers.end(), [at](const auto& other) { return other.first.group == at; }));
       if (group.size + places > options_.max_expression) return false;
-      if (arguments_with(group, op, group.unit.roots.size()) > options_.max_arguments) return false;
+      if (arguments_with(group, op, group.unit.roots.size()) > most_arguments(group, op)) return false;
     }
     return true;
   }
@@ -246,6 +248,9 @@ class Fusion {
     return added.size() > 1 && 8 * total > options_.max_arguments;
   }
 
+  std::size_t most_arguments(const Group& group, const sdk::OpView& op) const {
+    return options_.max_arguments - (group.product || is_contraction(op.kind()) ? 1 : 0);
+  }
   std::size_t arguments_with(const Group& group, const sdk::OpView& op, std::size_t roots) const {
     std::size_t count = group.read.size() + roots - group.read.count(op.result());
     std::set<std::uint32_t> added;
@@ -264,7 +269,7 @@ class Fusion {
       if (program_.type(group.unit.roots[0]).elements() != op.result_type().elements()) continue;
       if (group.tiled && tiles_of(op, options_).has_value()) continue;
       if (group.size + 1 > options_.max_expression) continue;
-      if (arguments_with(group, op, group.unit.roots.size() + 1) > options_.max_arguments) continue;
+      if (arguments_with(group, op, group.unit.roots.size() + 1) > most_arguments(group, op)) continue;
       std::set<std::size_t> others;
       bool twice = false;
       for (const auto& [other, other_count] : readers) {

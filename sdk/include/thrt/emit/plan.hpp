@@ -37,7 +37,7 @@ struct Options {
   // The device runs all branches of a kernel, those that no work-item takes masked, as Mesa's llvmpipe does: a group pays for each part
   // of the kernel that it shares.
   bool runs_all_branches = false;
-  std::size_t max_arguments = 24;   // arrays that a kernel may take; at least 8
+  std::size_t max_arguments = 24;   // arrays that a kernel may take; at least 4
   std::size_t max_expression = 96;  // elements of ops that one kernel computes: bounds its text and compile time
   // How many additions' worth of work a kernel may repeat to save launches, beyond the memory traffic that this saves. A GPU does a
   // million of them in a launch's time.

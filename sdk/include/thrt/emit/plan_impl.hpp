@@ -83,7 +83,21 @@ inline Step repeat_step(const sdk::OpView& op) {
 }
 
 inline std::uint64_t workspace_bytes(const sdk::ProgramView& program, const std::vector<Step>& steps) {
-  return sdk::plan_memory(program, Plan{steps}.memory_steps()).workspace_bytes;
+  std::vector<sdk::PlanStep> memory;
+  for (const Step& step : steps) memory.push_back(step.memory);
+  return sdk::plan_memory(program, memory).workspace_bytes;
+}
+
+inline void check_options(const Options& options) {
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) throw sdk::Error(THRT_INVALID_ARGUMENT, std::string("emit::Options::") + what);
+  };
+  const auto is_power = [](std::int64_t x) { return x > 0 && (x & (x - 1)) == 0; };
+  require(options.max_arguments >= 4, "max_arguments: at least 4, for an op of three operands and its result");
+  require(is_power(options.group_size), "group_size: a power of two");
+  require(is_power(options.sorted_block), "sorted_block: a power of two");
+  require(!options.teams || (is_power(options.teams->lanes) && options.teams->splits > 0),
+          "teams: lanes are a power of two, splits positive");
 }
 
 // Joined as far as memory allows. Much more than the program's own order needs is not taken.
@@ -104,6 +118,7 @@ inline std::vector<Step> joined(const sdk::ProgramView& program, const Dialect& 
 }  // namespace detail
 
 inline Plan plan(const sdk::ProgramView& program, const Dialect& dialect, const Options& options) {
+  detail::check_options(options);
   const detail::Producers producers(program);
   const detail::Fusion fusion(program, producers, options);
   std::vector<detail::Draft> drafts;
