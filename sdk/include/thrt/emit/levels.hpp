@@ -28,7 +28,9 @@ class Levels {
     if (std::find(after.begin(), after.end(), then) != after.end()) return;
     after.push_back(then);
     steps_[then].before.push_back(first);
-    is_measured_ = false;
+    // Often the two are that far apart anyway, and all chains stay as long as they are.
+    const Step &a = steps_[first], &b = steps_[then];
+    is_measured_ = is_measured_ && b.head >= a.head + a.stages && a.tail >= a.stages + b.tail;
   }
   // The same where that is possible and the longest chain stays within `longest`. False if it is not.
   bool prefer(std::size_t first, std::size_t then, std::int64_t longest) {

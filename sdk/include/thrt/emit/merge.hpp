@@ -50,13 +50,7 @@ class SharedKernel {
   bool has_room(const Part& part, std::size_t draft) const {
     if (parts_.empty()) return true;
     if (barriers_alone_ && (part.groups > 0 || parts_[0].first->groups > 0)) return false;
-    std::set<Key> reads;
-    std::size_t arguments = arguments_;
-    for (const Part::Parameter& parameter : part.parameters) {
-      const Key wanted = key(parameter, draft);
-      if (parameter.argument.written || (reads_.count(wanted) == 0 && reads.insert(wanted).second)) ++arguments;
-    }
-    if (arguments > options_->max_arguments || text_ + part.body.size() > kMostText) return false;
+    if (text_ + part.body.size() > kMostText) return false;
     if (options_->runs_all_branches && masked_after(part) - masked_ > kWorthALaunch) return false;
     // Group memory bounds how many groups a processor holds: parts of many work-items that need none stay apart.
     const std::uint64_t shared = std::max(shared_, bytes(part));
@@ -64,7 +58,7 @@ class SharedKernel {
       return 2 * own < shared && work_items > kManyWorkItems;
     };
     if (suffers(bytes(part), part.work_items) || suffers(least_shared_, most_work_items_)) return false;
-    return bytes(with_arrays(part)) <= shared;
+    return has_arguments(part, draft) && bytes(with_arrays(part)) <= shared;
   }
   void add(const Part& part, std::size_t draft) {
     parts_.emplace_back(&part, draft);
@@ -103,6 +97,17 @@ class SharedKernel {
   // A line of 60 bytes takes a group of 64 work-items about 8 ns, a launch 15 us (llvmpipe, AMD Zen 4).
   static constexpr double kWorthALaunch = 60 * 15000 / 8.0;
   using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t, std::string, std::size_t>;
+
+  bool has_arguments(const Part& part, std::size_t draft) const {
+    std::size_t arguments = arguments_;
+    if (arguments + part.parameters.size() <= options_->max_arguments) return true;
+    std::set<Key> reads;
+    for (const Part::Parameter& parameter : part.parameters) {
+      const Key wanted = key(parameter, draft);
+      if (parameter.argument.written || (reads_.count(wanted) == 0 && reads.insert(wanted).second)) ++arguments;
+    }
+    return arguments <= options_->max_arguments;
+  }
 
   double groups(const Part& part) const {
     return static_cast<double>(part.groups > 0 ? part.groups : part.work_items / options_->group_size + 1);
