@@ -2,8 +2,6 @@
 
 #include <thrt/sdk/error.hpp>
 
-#include <vector>
-
 namespace thrt_vulkan {
 
 namespace {
@@ -62,33 +60,10 @@ void Device::destroy() noexcept {
 
 void Device::create() {
   const KeepSignalHandlers keep;
-  const Abilities& abilities = listed_.abilities;
-  Features features;
-  features.core.features.shaderInt16 = abilities.shader_int16;
-  features.core.features.shaderInt64 = abilities.shader_int64;
-  features.core.features.shaderFloat64 = abilities.shader_f64;
-  features.vulkan11.storageBuffer16BitAccess = abilities.storage_16bit;
+  Features features;  // what kernels use, and no more of what was found
+  features.vulkan11.storageBuffer16BitAccess = listed_.abilities.storage_16bit;
   features.vulkan12.storageBuffer8BitAccess = VK_TRUE;
   features.vulkan12.timelineSemaphore = VK_TRUE;
-  features.vulkan12.shaderFloat16 = abilities.shader_f16;
-  features.vulkan12.shaderInt8 = abilities.shader_int8;
-  features.vulkan12.vulkanMemoryModel = abilities.memory_model;
-
-  std::vector<const char*> extensions;
-  VkPhysicalDeviceSubgroupSizeControlFeatures size{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
-                                                   nullptr, VK_TRUE, VK_TRUE};
-  CooperativeMatrixFeaturesKhr matrix_khr;
-  matrix_khr.cooperativeMatrix = VK_TRUE;
-  VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV, nullptr, VK_TRUE, VK_FALSE};
-  const auto extend = [&](bool has, const char* name, auto& next) {
-    if (!has) return;
-    extensions.push_back(name);
-    features.chain(next);
-  };
-  extend(abilities.subgroup_size_control, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, size);
-  extend(abilities.cooperative_matrix_khr, kCooperativeMatrixKhr, matrix_khr);
-  extend(abilities.cooperative_matrix_nv, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, matrix_nv);
 
   const float priority = 1.0f;
   VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
@@ -98,8 +73,6 @@ void Device::create() {
   VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features.core};
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
-  info.ppEnabledExtensionNames = extensions.data();
   THRT_VK(instance_.vk(), vkCreateDevice, listed_.physical, &info, nullptr, &handle_);
   try {
     vk_ = load_device_functions(instance_.vk(), handle_);

@@ -11,7 +11,8 @@
 
 namespace thrt_vulkan {
 
-// What a device can do beyond Vulkan 1.2's minimum: found, reported, and switched on when a device is opened. Never required.
+// What a device can do beyond Vulkan 1.2's minimum: found and reported; storage_16bit is also switched on when a device
+// is opened, the rest is not used yet. Never required.
 struct Abilities {
   bool storage_16bit = false;  // storageBuffer16BitAccess: buffers of f16 and bf16
   bool shader_f16 = false;     // arithmetic in f16
@@ -54,7 +55,7 @@ std::uint64_t free_memory(const InstanceTable& vk, const Listed& device);
 // The heap that memory_total is of: the largest device-local one.
 std::uint32_t device_heap(const VkPhysicalDeviceMemoryProperties& properties);
 
-// The features of `abilities` and those that are always needed, chained for vkCreateDevice or for asking. It points into itself.
+// Features, chained for vkCreateDevice or for asking. It points into itself.
 struct Features {
   Features();
   Features(const Features&) = delete;

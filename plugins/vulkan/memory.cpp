@@ -81,34 +81,49 @@ struct Allocator::Block {
   MemoryTypes::Choice type;
   bool shared = false;
   std::byte* host = nullptr;
-  std::map<std::uint64_t, std::uint64_t> free;  // offset -> bytes, neighbours joined
+  struct Hole {
+    std::uint64_t offset, bytes;
+  };
+  std::vector<Hole>
+      free;  // by offset, neighbours joined; with room for as many as there can be, so that give_back() never fails
+  std::size_t pieces = 0;
 
   // Cuts the first hole that is large enough.
   std::optional<Piece> cut(std::uint64_t size, std::uint64_t alignment) {
-    for (const auto& [offset, length] : free) {
-      const std::uint64_t begin = round_up(offset, alignment), end = begin + size, hole_end = offset + length;
+    free.reserve(pieces + 3);  // pieces + 1 with this one, and a hole in front of each and behind the last
+    for (auto hole = free.begin(); hole != free.end(); ++hole) {
+      const std::uint64_t hole_end = hole->offset + hole->bytes;
+      const std::uint64_t begin = round_up(hole->offset, alignment), end = begin + size;
       if (end > hole_end) continue;
-      const std::uint64_t hole = offset;
-      free.erase(hole);
-      if (begin > hole) free.emplace(hole, begin - hole);
-      if (end < hole_end) free.emplace(end, hole_end - end);
+      ++pieces;
+      if (begin > hole->offset) {
+        hole->bytes = begin - hole->offset;
+        if (end < hole_end) free.insert(hole + 1, {end, hole_end - end});
+      } else if (end < hole_end) {
+        *hole = {end, hole_end - end};
+      } else {
+        free.erase(hole);
+      }
       return Piece{this, begin, size};
     }
     return std::nullopt;
   }
-  void give_back(std::uint64_t offset, std::uint64_t size) {
-    auto next = free.lower_bound(offset);
-    if (next != free.end() && offset + size == next->first) {
-      size += next->second;
-      next = free.erase(next);
-    }
-    if (next != free.begin() && std::prev(next)->first + std::prev(next)->second == offset) {
-      std::prev(next)->second += size;
+  void give_back(std::uint64_t offset, std::uint64_t size) noexcept {
+    --pieces;
+    auto next = std::lower_bound(free.begin(), free.end(), offset,
+                                 [](const Hole& hole, std::uint64_t at) { return hole.offset < at; });
+    const bool joins_next = next != free.end() && offset + size == next->offset;
+    const bool joins_last = next != free.begin() && std::prev(next)->offset + std::prev(next)->bytes == offset;
+    if (joins_last) {
+      std::prev(next)->bytes += size + (joins_next ? next->bytes : 0);
+      if (joins_next) free.erase(next);
+    } else if (joins_next) {
+      *next = {offset, size + next->bytes};
     } else {
-      free.emplace(offset, size);
+      free.insert(next, {offset, size});
     }
   }
-  bool unused() const { return free.size() == 1 && free.begin()->second == bytes; }
+  bool unused() const { return pieces == 0; }
 };
 
 Allocator::Allocator(const Device& device, const Budget& budget)
@@ -123,7 +138,7 @@ Allocator::Block& Allocator::make_block(std::uint64_t bytes, const MemoryTypes::
                                         const char* what) {
   auto block = std::make_unique<Block>();
   blocks_.reserve(blocks_.size() + 1);
-  block->free.emplace(0, bytes);
+  block->free.push_back({0, bytes});
   VkMemoryAllocateInfo info{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, nullptr, bytes, type.index};
   const VkResult result = device_.vk().vkAllocateMemory(device_.handle(), &info, nullptr, &block->memory);
   if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY ||

@@ -116,15 +116,29 @@ void check(VkResult result, const char* function) {
 
 std::mutex KeepSignalHandlers::one_at_a_time;
 
+namespace {
+
+// Those that LLVM takes (llvm/lib/Support/Unix/Signals.inc: IntSigs, KillSigs, InfoSigs, and SIGPIPE). Others are left alone: a thread of
+// the host may change them in the meantime.
+constexpr std::array kTaken = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGILL,  SIGTRAP, SIGABRT,
+                               SIGFPE, SIGBUS, SIGSEGV, SIGQUIT, SIGSYS,  SIGXCPU, SIGXFSZ, SIGPIPE};
+
+bool same(const struct sigaction& a, const struct sigaction& b) {
+  return (a.sa_flags & SA_SIGINFO) == (b.sa_flags & SA_SIGINFO) && a.sa_handler == b.sa_handler;
+}
+
+}  // namespace
+
 KeepSignalHandlers::KeepSignalHandlers() {
-  for (std::size_t number = 1; number < handlers_.size(); ++number) {
-    sigaction(static_cast<int>(number), nullptr, &handlers_[number]);
-  }
+  for (const int number : kTaken) sigaction(number, nullptr, &handlers_[static_cast<std::size_t>(number)]);
 }
 
 KeepSignalHandlers::~KeepSignalHandlers() {
-  for (std::size_t number = 1; number < handlers_.size(); ++number) {
-    sigaction(static_cast<int>(number), &handlers_[number], nullptr);
+  for (const int number : kTaken) {
+    const struct sigaction& before = handlers_[static_cast<std::size_t>(number)];
+    struct sigaction now {};
+    sigaction(number, nullptr, &now);
+    if (!same(before, now)) sigaction(number, &before, nullptr);
   }
 }
 

@@ -50,6 +50,19 @@ TEST_F(MemoryTest, ABufferBeyondTheDevicesLimitIsOutOfMemory) {
   EXPECT_EQ(device_->budget().used(), 0u);
 }
 
+// No descriptor spans a whole workspace, so it may be larger than what one can span.
+TEST_F(MemoryTest, ABufferMayBeLargerThanADescriptor) {
+  const std::uint64_t range = device_->limits().maxStorageBufferRange;
+  if (range > 512 * kMiB) GTEST_SKIP() << "a descriptor spans " << range << " bytes, more than this test takes";
+  open(range + kMiB);
+  const auto memory = make(range + 4096);
+  const Bytes sent = pattern(4096, 8);
+  Bytes back(4096);
+  device_->stream().upload(memory->region(range, 4096), sent);
+  device_->stream().read(memory->region(range, 4096), back);
+  EXPECT_EQ(back, sent);
+}
+
 TEST_F(MemoryTest, ManySmallBuffersAreFewObjectsOfTheDriver) {
   std::vector<std::unique_ptr<Memory>> all;
   for (int i = 0; i < 2000; ++i) all.push_back(make(1000));
