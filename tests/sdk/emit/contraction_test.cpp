@@ -272,9 +272,10 @@ TEST(Contraction, ASecondStageKeepsToTheArgumentsThatThereAre) {
     Builder b;
     const ir::Type type{DType::kF32, {16, 16}};
     const std::uint32_t x = b.input("x", type), w = b.input("w", type);
-    std::uint32_t y = b.op(OpKind::ADD, {b.op(OpKind::ADD, {b.op(OpKind::MATMUL, {x, w}, {0, 0}), x}), w});
-    for (int i = 0; i < others; ++i) y = b.op(OpKind::ADD, {y, b.input("z" + std::to_string(i), type)});
-    b.output("y", y);
+    std::uint32_t z = b.input("z", type);
+    for (int i = 0; i < others; ++i) z = b.op(OpKind::MUL, {z, b.input("z" + std::to_string(i), type)});
+    const std::uint32_t y = b.op(OpKind::ADD, {b.op(OpKind::MATMUL, {x, w}, {0, 0}), x});
+    b.output("y", b.op(OpKind::ADD, {b.op(OpKind::ADD, {y, w}), z}));
     emit::Options options = options_of({{1, 1, 4, 4, 4}, 16});
     options.max_arguments = 8;
     const emit::Plan plan = emit::plan(sdk::ProgramView(b.built()), host_dialect(), options);
