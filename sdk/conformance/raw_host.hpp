@@ -112,8 +112,7 @@ class RawContext {
 class RawHost {
  public:
   explicit RawHost(const Bench& bench)
-      : plugin_(bench.plugin->file(), {.cache_dir = kernel_cache_of_this_process(bench.plugin->manifest().id)}),
-        device_(bench.device_index) {}
+      : plugin_(bench.plugin->file(), options_for(bench)), device_(bench.device_index) {}
 
   const thrt_backend_api& api() const { return plugin_.api(); }
   thrt_plugin* plugin() const { return plugin_.handle(); }
@@ -123,6 +122,12 @@ class RawHost {
   RawContext context(std::uint64_t budget = 0) const { return {api(), plugin(), device_, budget}; }
 
  private:
+  static LoadOptions options_for(const Bench& bench) {
+    LoadOptions options;
+    options.cache_dir = kernel_cache_of_this_process(bench.plugin->manifest().id);
+    return options;
+  }
+
   LoadedPlugin plugin_;
   std::uint32_t device_;
 };
