@@ -71,16 +71,6 @@ class Body {
   // The flat indices of the results' elements that this work-item computes.
   void set_own(std::vector<Index> flat) { own_ = std::move(flat); }
 
-  // Computes the products that `value` is made of for several of its elements at once: a loop loads what they share once. element()
-  // then finds them.
-  void prepare(std::uint32_t value, const std::vector<Index>& flat) {
-    if (inlined_.count(value) == 0 || !prepared_.insert(value).second) return;
-    const sdk::OpView& op = *producers_.of(value);
-    if (op.kind() == ir::OpKind::MATMUL) return matmul_tile(op, flat);
-    if (op.kind() != ir::OpKind::RESHAPE && !is_pointwise(op.kind())) return;
-    for (const std::uint32_t operand : op.operands()) prepare(operand, flat);
-  }
-
   void line(const std::string& statement) { text += std::string(2 * scopes_.size(), ' ') + statement + "\n"; }
   std::string name(const char* prefix) { return prefix + std::to_string(next_name_++); }
 
@@ -355,7 +345,7 @@ class Body {
   inline std::string reduce(const sdk::OpView& op, const Indices& at);
   inline std::string argmax(const sdk::OpView& op, const Indices& at);
   inline std::string scatter_add(const sdk::OpView& op, const Indices& at);
-  inline void matmul_tile(const sdk::OpView& op, const std::vector<Index>& flat);
+  inline std::string matmul(const sdk::OpView& op, const Indices& at);
   inline std::string conv2d(const sdk::OpView& op, const Indices& at);
   inline std::string conv2d_grad_input(const sdk::OpView& op, const Indices& at);
   inline std::string conv2d_grad_filter(const sdk::OpView& op, const Indices& at);
@@ -371,7 +361,6 @@ class Body {
   const std::set<std::uint32_t>& inlined_;
   std::vector<Scope> scopes_;
   std::vector<Index> own_;
-  std::set<std::uint32_t> prepared_;
   bool wide_;
   // Turns of loops in what is printed of the innermost open loop (or of the whole) so far, and how often that runs.
   double turns_ = 0, enclosing_turns_ = 1;

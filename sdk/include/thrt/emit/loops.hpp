@@ -87,35 +87,24 @@ inline std::string Body::scatter_add(const sdk::OpView& op, const Indices& at) {
   return finished(dtype, sum);
 }
 
-// The elements at `flat`, in one loop.
-inline void Body::matmul_tile(const sdk::OpView& op, const std::vector<Index>& flat) {
-  const ir::Shape a = op.operand_type(0).shape, y = op.result_type().shape;
+inline std::string Body::matmul(const sdk::OpView& op, const Indices& at) {
+  const ir::Shape a = op.operand_type(0).shape;
   const bool transpose_a = op.attribute(0) == 1, transpose_b = op.attribute(1) == 1;
-  const auto rank = static_cast<std::size_t>(y.rank());
+  const std::size_t rank = at.size();
   const std::int64_t depth = a[static_cast<int>(transpose_a ? rank - 2 : rank - 1)];
-  std::vector<Indices> places;
-  std::vector<std::string> sums;
-  for (const Index& each : flat) {
-    if (find(op.result(), each) != nullptr) return;  // made already, on another way here
-    places.push_back(unflatten(each, y));
-    sums.push_back(accumulator(ir::DType::kF32, "0.0f"));
-  }
+  const std::string sum = accumulator(ir::DType::kF32, "0.0f");
   if (depth > 0) {
     loop(depth, [&](const Index& k) {
-      for (std::size_t i = 0; i < places.size(); ++i) {
-        const Indices& at = places[i];
-        Indices left = at, right = at;
-        left[transpose_a ? rank - 2 : rank - 1] = k;
-        left[transpose_a ? rank - 1 : rank - 2] = at[rank - 2];
-        right[transpose_b ? rank - 1 : rank - 2] = k;
-        right[transpose_b ? rank - 2 : rank - 1] = at[rank - 1];
-        const std::string x = element(op.operand(0), left);
-        add_product(sums[i], x, element(op.operand(1), right));
-      }
+      Indices left = at, right = at;
+      left[transpose_a ? rank - 2 : rank - 1] = k;
+      left[transpose_a ? rank - 1 : rank - 2] = at[rank - 2];
+      right[transpose_b ? rank - 1 : rank - 2] = k;
+      right[transpose_b ? rank - 2 : rank - 1] = at[rank - 1];
+      const std::string x = element(op.operand(0), left);
+      add_product(sum, x, element(op.operand(1), right));
     });
   }
-  for (std::size_t i = 0; i < flat.size(); ++i)
-    remember(op.result(), flat[i], finished(op.result_type().dtype, sums[i]));
+  return finished(op.result_type().dtype, sum);
 }
 
 // at: n, o, p, q of y.

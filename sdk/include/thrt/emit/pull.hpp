@@ -55,11 +55,8 @@ inline std::string Body::computed(const sdk::OpView& op, const Indices& at) {
       return argmax(op, at);
     case ir::OpKind::SCATTER_ADD:
       return scatter_add(op, at);
-    case ir::OpKind::MATMUL: {
-      const Index flat = flatten(at, op.result_type().shape);
-      matmul_tile(op, {flat});
-      return *find(op.result(), flat);
-    }
+    case ir::OpKind::MATMUL:
+      return matmul(op, at);
     case ir::OpKind::CONV2D:
       return conv2d(op, at);
     case ir::OpKind::CONV2D_GRAD_INPUT:
