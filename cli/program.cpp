@@ -132,7 +132,7 @@ Command add_program_command(CLI::App& app) {
   const auto options = std::make_shared<ProgramOptions>();
   command->add_option("ACTION", options->action, "show: print it, one line an op");
   command->add_option("FILE", options->file, "a program file, as a training saves them");
-  command->add_flag("--fused", options->fused, "what a backend makes of it: one line a kernel or step");
+  command->add_flag("--fused", options->fused, "what a backend makes of it: its kernels or steps");
   command->add_option("--backend", options->backend, "with --fused: ID, ID:INDEX or ID:NAME [cpu]")->type_name("ID");
   command->add_option("--plugin", options->plugins.files, "with --fused: a backend plugin; may be repeated")
       ->type_name("FILE")

@@ -1,5 +1,6 @@
 #include "compile.hpp"
 
+#include <thrt/emit/describe.hpp>
 #include <thrt/emit/emit.hpp>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 namespace thrt_vulkan {
@@ -209,7 +211,8 @@ std::vector<sdk::Refusal> check_program(const Device& device, const sdk::Program
 Program::Program(const sdk::ProgramView& view, const Target& target) : slot_count(view.slot_count()) {
   for (std::uint32_t v = 0; v < view.value_count(); ++v) types.push_back(view.type(v));
   emit::Plan planned = emit::plan(view, target.dialect, target.options);
-  for (emit::Step& step : planned.steps) add_step(std::move(step), view, target);
+  emit::Describer describer(view);
+  for (emit::Step& step : planned.steps) add_step(std::move(step), view, target, describer);
   if (!target.op_by_op) order_by_level();
   std::vector<sdk::PlanStep> memory_steps;
   for (const Step& step : steps) memory_steps.push_back(step.step.memory);
@@ -218,15 +221,16 @@ Program::Program(const sdk::ProgramView& view, const Target& target) : slot_coun
   commands = sum(commands, plan.final_copies.size());
 }
 
-void Program::add_step(emit::Step planned, const sdk::ProgramView& view, const Target& target) {
+void Program::add_step(emit::Step planned, const sdk::ProgramView& view, const Target& target,
+                       emit::Describer& describer) {
   Step& step = steps.emplace_back();
   for (const std::uint32_t index : planned.ops) {
     const sdk::OpView& op = view.ops()[index];
-    step.ops += (step.ops.empty() ? "" : " ") + std::string(op.name());
     for (std::uint32_t r = 0; r < op.result_count(); ++r) {
       step.results.push_back({op.result(r), op.flat_index(), std::string(op.name()), op.result_type(r)});
     }
   }
+  for (const emit::Kernel& kernel : planned.kernels) step.descriptions.push_back(describer.kernel(kernel));
   commands = sum(commands, planned.kernels.size());
   if (planned.is_repeat) {
     const sdk::OpView& op = view.ops()[planned.ops[0]];
@@ -354,19 +358,9 @@ std::string Executable::describe() const {
 
 void Executable::describe(const Program& program, const std::string& indent, std::string& text) {
   for (const Program::Step& step : program.steps) {
-    for (const emit::Kernel& kernel : step.step.kernels) {
-      std::uint64_t bytes_read = 0, bytes_written = 0;
-      std::size_t arrays_read = 0, arrays_written = 0;
-      for (const emit::Argument& argument : kernel.arguments) {
-        const std::uint64_t bytes =
-            argument.value != THRT_NONE ? program.types[argument.value].bytes() : argument.bytes;
-        (argument.written ? bytes_written : bytes_read) += bytes;
-        ++(argument.written ? arrays_written : arrays_read);
-      }
-      text += indent + kernel.name + ": " + step.ops + "; " + std::to_string(kernel.groups) + " x " +
-              std::to_string(kernel.group_size) + "; reads " + std::to_string(bytes_read) + " bytes of " +
-              std::to_string(arrays_read) + ", writes " + std::to_string(bytes_written) + " of " +
-              std::to_string(arrays_written) + "\n";
+    for (std::size_t k = 0; k < step.descriptions.size(); ++k) {
+      std::istringstream lines(step.step.kernels[k].name + ": " + step.descriptions[k]);
+      for (std::string line; std::getline(lines, line);) text += indent + line + "\n";
     }
     if (step.repeat == nullptr) continue;
     text += indent + "repeat " + std::to_string(step.repeat->trips) + " times, " +

@@ -16,6 +16,10 @@
 #include <string_view>
 #include <vector>
 
+namespace thrt::emit {
+class Describer;
+}
+
 namespace thrt_vulkan {
 
 // How programs are compiled for a device.
@@ -55,7 +59,7 @@ struct Program {
     std::vector<std::uint32_t> kernels;  // which kernel of the executable, in the order of step.kernels
     std::unique_ptr<Repeat> repeat;      // or null
     std::vector<Result> results;
-    std::string ops;  // their names, for describe()
+    std::vector<std::string> descriptions;  // of its kernels
   };
 
   Program(const thrt::sdk::ProgramView& view, const Target& target);
@@ -71,7 +75,8 @@ struct Program {
   static constexpr std::uint64_t kEndless = UINT64_MAX;
 
  private:
-  void add_step(thrt::emit::Step planned, const thrt::sdk::ProgramView& view, const Target& target);
+  void add_step(thrt::emit::Step planned, const thrt::sdk::ProgramView& view, const Target& target,
+                thrt::emit::Describer& describer);
   void order_by_level();
 };
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <thrt/emit/body.hpp>
+#include <thrt/emit/part.hpp>
 #include <thrt/emit/plan.hpp>
 #include <thrt/sdk/program.hpp>
 
@@ -204,18 +205,6 @@ class Describing {
   std::vector<std::string> names_;
 };
 
-// The lines with blanks in front of each.
-inline std::string indented_lines(const std::string& text, const std::string& blanks) {
-  std::string lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at);
-    lines += blanks + text.substr(at, end - at) + "\n";
-    if (end == std::string::npos) break;
-    at = end + 1;
-  }
-  return lines;
-}
-
 }  // namespace detail
 
 // Describes the kernels of one program's steps, while the program is there.
@@ -254,7 +243,7 @@ inline std::string describe_level(const sdk::ProgramView& program, const Plan& p
       const std::string head = std::to_string(++number) + ". ";
       if (k == 0 || step.kernels[k].stage != stage) text += "--\n";
       stage = step.kernels[k].stage;
-      const std::string lines = indented_lines(describer.kernel(step.kernels[k]), std::string(head.size(), ' '));
+      const std::string lines = indented(describer.kernel(step.kernels[k]), head.size());
       text += head + lines.substr(head.size());
     }
     if (!step.is_repeat) continue;
@@ -263,7 +252,7 @@ inline std::string describe_level(const sdk::ProgramView& program, const Plan& p
     text += "--\nrepeat " + std::to_string(trips) + " times \"" + std::string(op.body().name()) + "\"\n";
     if (!body) continue;
     PlanTotals once;
-    text += indented_lines(describe_level(op.body(), body(op), body, number, once), "  ");
+    text += indented(describe_level(op.body(), body(op), body, number, once), 2);
     repeats.add(once, trips);
   }
   totals.add(describer.totals()).add(repeats);
